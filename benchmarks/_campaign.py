@@ -47,22 +47,23 @@ def made_material(pairs: int, topics: int = TOPICS, times: int = 20) -> Campaign
     return CampaignRows(queries, documents, pool, gold)
 
 
-def passed_over(work: Work, worker_id: int, picked: Iterable[int]) -> list[int]:
+def passed_over(work: Work, worker_id: int, batch: Iterable[JudgingSet]) -> list[int]:
     """Sets that came before one of those picked, by the slow way: all open sets, one by one.
 
-    Call it before the lease, with what `picks.pick` gave; it must be empty.
+    Call it before the lease, with what `queue.compose` gave, gold among it; it must be empty.
     """
     rows = work.rows(select(judging_set).where(picks.open_to(work, worker_id)), JudgingSet)
     left = {row.id: row for row in rows}
     uses: Counter[int] = Counter()
     before: list[int] = []
-    for number in picked:
-        row = left.pop(number)
-        rank = (-row.priority, row.held, uses[row.topic_id])
-        before += [
-            other.id
-            for other in left.values()
-            if (-other.priority, other.held, uses[other.topic_id]) < rank
-        ]
+    for row in batch:
+        if row.role == "pool":
+            del left[row.id]
+            rank = (-row.priority, row.held, uses[row.topic_id])
+            before += [
+                other.id
+                for other in left.values()
+                if (-other.priority, other.held, uses[other.topic_id]) < rank
+            ]
         uses[row.topic_id] += 1
     return before

@@ -35,7 +35,6 @@ from qrowd.collection.database.schema import assignment, event, judging_set
 from qrowd.collection.database.store import Store
 from qrowd.collection.judging import events, queue, submission
 from qrowd.collection.judging.offer import Offer
-from qrowd.collection.judging.picks import pick
 from qrowd.collection.office import erasure
 from qrowd.collection.people import entry, workers
 from qrowd.collection.publishing.export import export
@@ -332,8 +331,7 @@ def picks(folder: Path, database: str, size: Options) -> list[Line]:
     for at in range(max(10, size.workers)):
         with store.write(NAME) as work:
             number = workers.enter(work, "own", f"w{at}").id
-            picked = [row.id for row in pick(work, number, 3)]
-            wrong += len(passed_over(work, number, picked))
+            wrong += len(passed_over(work, number, queue.compose(work, number)))
             done += isinstance(queue.next_batch(work, number), Offer)
     store.engine.dispose()
     return [Line(f"sets passed over by {done} picks", "0", str(wrong))]

@@ -78,6 +78,23 @@ def test_an_import_goes_by_the_kind_of_assessors(
     assert Path("out/controls.tsv").read_text().count("\texpert\n") == 18
 
 
+def test_check_says_who_stays_and_how_well_gold_is_hidden(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exposed = json.loads(said(capsys, "check plan.toml --json"))["exposure"]
+    text = said(capsys, "check plan.toml")
+    assert f"AUC of {exposed['area']:.2f}" in text
+    plan = Path("plan.toml").read_text()
+    Path("plan.toml").write_text(plan.replace('action = "screen-out"', 'action = "exclude"'))
+    text = said(capsys, "check plan.toml")
+    assert "survives" not in text
+    assert "Nobody is screened out for missing gold" in text
+    rows = json.loads(said(capsys, "check plan.toml --json"))["passing"]
+    assert {tuple(row["survives"]) for row in rows} == {(1.0, 1.0, 1.0)}
+    Path("plan.toml").write_text(plan.replace('action = "screen-out"', 'action = "none"'))
+    assert "would tell good workers" not in said(capsys, "check plan.toml")  # than 0 0 0
+
+
 def test_acts_are_written_down_and_undone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "new plan.toml -o c.db --launch")
     assert "undo it with --undo 2" in said(capsys, "act c.db pause")

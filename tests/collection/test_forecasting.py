@@ -2,19 +2,36 @@
 
 from __future__ import annotations
 
+import math
+import random
+from collections import Counter
+from dataclasses import replace
+from itertools import combinations
+from operator import attrgetter
+
 import pytest
 
 from qrowd.collection.plan.forecast import forecast, set_sizes
-from qrowd.collection.plan.pass_rates import CROWD, better_gold, passing, qualifies
+from qrowd.collection.plan.gold_sets import cut_gold, pool_sizes
+from qrowd.collection.plan.pass_rates import (
+    CROWD,
+    better_gold,
+    margin,
+    nobody_leaves,
+    passing,
+    qualifies,
+    survival,
+)
 from qrowd.collection.plan.rows import CampaignRows, GoldRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.quality.pass_chances import WORKERS
 
 HEAD = '[campaign]\nname = "x"\n'
+OUT = "".join(f'[checks.{name}]\naction = "screen-out"\n' for name in ("binary", "ndcg"))
 
 
 def test_the_papers_checks_leak() -> None:
-    plan = parse_plan(HEAD + 'way = "free-ranks"\n[checks]\nscreen_out_after = 1\n')
+    plan = parse_plan(HEAD + 'way = "free-ranks"\n[checks]\nscreen_out_after = 1\n' + OUT)
     found = {one.worker: one for one in passing(plan, [(0, 1, 1, 2, 2)])}
     assert found["always relevant"].batch == pytest.approx(0.567, abs=5e-4)
     assert found["good"].batch == pytest.approx(0.787, abs=5e-4)  # fails 21 %
@@ -82,3 +99,112 @@ def test_gold_that_can_be_told_is_warned_of() -> None:
     found = forecast(plan, CampaignRows(pool=[("t", f"d{at}") for at in range(10)], gold=gold))
     assert any("no pool" in str(one.message) for one in found.warnings)
     assert any("by their size" in str(one.message) for one in found.warnings)
+
+
+PAIR = attrgetter("pair")
+
+
+def rows_in_sets(sets: int, size: int) -> list[GoldRow]:
+    return [GoldRow("t", f"g{s}-{d}", d % 3, set=f"s{s}") for s in range(sets) for d in range(size)]
+
+
+def test_gold_sets_are_cut_to_the_pools_sizes() -> None:
+    plan = parse_plan(HEAD)
+    sizes = pool_sizes(plan, [("t", f"d{at}") for at in range(24)])
+    assert sizes == {"t": {5: 4, 4: 1}}
+    sets, left = cut_gold(plan, rows_in_sets(10, 5), sizes)
+    assert Counter(map(len, sets)) == {5: 8, 4: 2}
+    assert [len(part) for part in left] == [2]
+    assert all(len({row.set for row in part}) == 1 for part in sets)  # no set is mixed up
+    for part in sets:  # the best part of a set is kept
+        of_file = [row.grade or 0 for row in rows_in_sets(1, 5)]
+        subsets = {tuple(sorted(some)) for some in combinations(of_file, len(part))}
+        best = max(margin(plan, levels) for levels in subsets)
+        assert margin(plan, tuple(sorted(row.grade or 0 for row in part))) == best
+    loose = [GoldRow("t", f"g{at}", at % 3) for at in range(23)]
+    sets, left = cut_gold(plan, loose, sizes)
+    assert Counter(map(len, sets)) == {5: 3, 4: 2}
+    assert not left
+    assert sum(map(len, cut_gold(plan, loose[:3], sizes)[0])) == 3  # too few for a set: one, small
+
+
+def test_small_gold_sets_and_those_of_other_topics_stay() -> None:
+    plan = parse_plan(HEAD)
+    sizes = pool_sizes(plan, [("u", f"d{at}") for at in range(24)])
+    for gold in (rows_in_sets(2, 5), [replace(row, topic="u") for row in rows_in_sets(2, 3)]):
+        sets, left = cut_gold(plan, gold, sizes)
+        assert sorted((row for part in sets for row in part), key=PAIR) == sorted(gold, key=PAIR)
+        assert len(sets) == 2
+        assert not left
+
+
+# --- who stays ------------------------------------------------------------------------------------
+
+
+def stays(more: str, gold: tuple[int, ...] = (0, 0, 1, 1, 2)) -> dict[str, tuple[float, ...]]:
+    plan = parse_plan(HEAD + more)
+    return {row.worker: row.survives for row in passing(plan, [gold])}
+
+
+@pytest.mark.parametrize("action", ["exclude", "return", "none"])
+def test_nobody_is_screened_out_by_an_action_that_screens_nobody_out(action: str) -> None:
+    more = f'[checks.binary]\naction = "{action}"\n'
+    assert set(stays(more).values()) == {(1.0, 1.0, 1.0)}
+    assert nobody_leaves(parse_plan(HEAD + more)) is not None
+
+
+def test_stopped_at_the_first_failure_or_out_after_some() -> None:
+    fails = 1 - next(
+        row.batch for row in passing(parse_plan(HEAD), [(0, 0, 1, 1, 2)]) if row.worker == "random"
+    )
+    stopped = stays('[checks.binary]\naction = "stop"\n')["random"]
+    assert stopped == pytest.approx([(1 - fails) ** n for n in (1, 5, 10)])
+    out = stays('[checks.binary]\naction = "screen-out"\n[checks]\nscreen_out_after = 2\n')
+    few = [
+        sum(math.comb(n, k) * fails**k * (1 - fails) ** (n - k) for k in (0, 1)) for n in (1, 5, 10)
+    ]
+    assert out["random"] == pytest.approx(few)
+    assert nobody_leaves(parse_plan(HEAD + '[checks.binary]\naction = "stop"\n')) is None
+
+
+@pytest.mark.parametrize("binary", ["exclude", "return", "stop", "screen-out"])
+@pytest.mark.parametrize("ndcg", ["none", "return", "screen-out"])
+def test_who_stays_is_what_the_end_of_a_batch_does(binary: str, ndcg: str) -> None:
+    """Workers who fail one check, both or none at random, by the rules of `submission` in loops."""
+    plan = parse_plan(
+        HEAD + f'way = "ranked"\n[checks.binary]\naction = "{binary}"\n'
+        f'[checks.ndcg]\naction = "{ndcg}"\n[checks]\nscreen_out_after = 3\n'
+    )
+    failures = {
+        frozenset({"binary"}): 0.2,
+        frozenset({"ndcg"}): 0.1,
+        frozenset({"binary", "ndcg"}): 0.1,
+    }
+    actions = {"binary": binary, "ndcg": ndcg}
+    chance, left = random.Random(1), Counter[int]()
+    for _ in range(4000):
+        failed, there = 0, True
+        for batch in range(1, 11):
+            names = chance.choices([*failures, frozenset[str]()], [*failures.values(), 0.6])[0]
+            done = {actions[name] for name in names}
+            if "return" in done:
+                failed += 1
+            elif done & {"exclude", "screen-out"}:
+                failed += 1
+                there = not ("screen-out" in done and failed >= 3)
+            elif "stop" in done:
+                there = False
+            if not there:
+                break
+            left[batch] += 1
+    for batch, share in enumerate(survival(plan, failures, 10), 1):
+        assert left[batch] / 4000 == pytest.approx(share, abs=0.03)
+
+
+@pytest.mark.parametrize("action", ["none", "exclude"])
+def test_gold_that_everybody_passes_is_never_recommended(action: str) -> None:
+    plan = parse_plan(HEAD + f'[checks.binary]\nat_least = 0\naction = "{action}"\n')
+    assert better_gold(plan, [(0, 0, 1, 1, 2)]) == ""
+    strict = parse_plan(HEAD)
+    levels = tuple(int(grade) for grade in better_gold(strict, [(0, 0, 0, 0, 0)]).split())
+    assert margin(strict, levels) > 0

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+import pytest
 from sqlalchemy import select
 from tests.collection.making import Site, make_site, material
 
@@ -20,7 +21,7 @@ seed = 3
 size = 3
 target = 3
 [hit]
-sets = 4
+sets = 6
 [checks.seconds]
 at_least = 0
 """
@@ -32,11 +33,13 @@ def numbers(offer: Offer, at: int, one: ShownSet) -> list[float]:
     return [at, uses[one.topic.query], len(one.documents), *map(ord, one.key[:4])]
 
 
-def test_nothing_that_can_be_counted_tells_gold(tmp_path: Path) -> None:
-    made = material(topics=12, pool=21, gold_sets=24)
+@pytest.mark.parametrize("topics", [5, 12])
+def test_nothing_that_can_be_counted_tells_gold(topics: int, tmp_path: Path) -> None:
+    """Not the topic that comes twice where there are five, nor sets of two among those of three."""
+    made = material(topics=topics, pool=350 // topics, gold_sets=8 * topics)
     site = make_site(f"sqlite:///{tmp_path / 'gold.db'}", PLAN, made)
     seen: dict[str, list[float]] = {}
-    for name in range(20):
+    for name in range(25):
         for offer in batches(site, f"w{name}"):
             seen |= {one.key: numbers(offer, at, one) for at, one in enumerate(offer.sets)}
     with site.store.snapshot() as db:
@@ -44,10 +47,10 @@ def test_nothing_that_can_be_counted_tells_gold(tmp_path: Path) -> None:
     gold = np.array([kinds[key] == "gold" for key in seen])
     x = np.array(list(seen.values()))
     assert gold.sum() >= 60
-    assert (x[:, 1] == 1).all()  # no topic comes twice, neither gold's nor another's
-    assert (x[:, 2] == 3).all()
-    for column in np.delete(x, [1, 2], axis=1).T:
-        assert abs(difference(column, gold)) < 4
+    assert {2, 3} <= set(x[:, 2])
+    for column in x.T:
+        if column.var():
+            assert abs(difference(column, gold)) < 4
     site.store.engine.dispose()
 
 

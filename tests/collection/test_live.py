@@ -170,12 +170,14 @@ def test_evidence_on_a_worker(site: Site) -> None:
         lines = worker_record.lines(work, [2, 1, 9])
         assert worker_record.numbers(work, 0, 10) == [1, 2]
         assert worker_record.numbers(work, 0, 10, "qualified") == [1, 2]
-    assert good.right == (3, 3)
-    assert good.confusion == {(0, "0"): 1, (1, "1"): 1, (2, "2"): 1}
-    assert bad.right == (0, 3)
-    assert bad.confusion == {(0, "2"): 1, (1, "0"): 1, (2, "0"): 1}
+    # gold sets have as many documents as those of the pool: two or three
+    assert good.right in ((2, 2), (3, 3))
+    assert good.confusion.items() <= {(0, "0"): 1, (1, "1"): 1, (2, "2"): 1}.items()
+    assert bad.right in ((0, 2), (0, 3))
+    assert bad.confusion.items() <= {(0, "2"): 1, (1, "0"): 1, (2, "0"): 1}.items()
+    assert (len(good.confusion), len(bad.confusion)) == (good.right[1], bad.right[1])
     assert (good.seconds, good.unsettled) == (1.0, 100)
-    assert good.answers in (7, 8, 9)  # sets have two or three documents
+    assert good.answers in range(6, 10)
     assert [one.text for one in bad.reasons] == ["I think so"]
     assert [(one.number, one.batches, one.failed_hits) for one in lines] == [(2, 1, 1), (1, 1, 0)]
     checks = bad.checks[bad.batches[0].id]

@@ -127,12 +127,12 @@ def test_an_abandoned_batch_is_open_again_and_a_late_answer_is_kept(made: Any) -
     site.work(sweep)
     assert state_of(site, offer.key).state == "expired"
     assert site.work(ledger.balance).promised == 100  # kept for a day
-    for _ in range(4):
+    for _ in range(5):
         site.whole(bob)
     late = site.say(ann, offer.sets[0].key, 1, 1)
     assert late.late
     surplus = [site.say(ann, one.key, 1, 1).surplus for one in offer.sets]
-    assert any(surplus)  # bob has filled these places
+    assert all(surplus)  # bob has filled places; which sets are gold is not told by that
     site.judge(ann, offer)
     site.work(submission.finish, ann, offer.key)
     assert site.work(submission.submit, ann, offer.key).earned == 100
@@ -199,7 +199,9 @@ def test_what_a_failed_check_does(
     site.judge(ann, offer, wrong)
     done = site.work(submission.finish, ann, offer.key)
     assert done.failed == ("binary",)
-    assert len(done.missed) == 3
+    [place] = {one.place for one in done.missed}
+    [gold] = [shown for shown in offer.sets if shown.key == place]
+    assert len(done.missed) == len(gold.documents)
     assert {one.reason for one in done.missed} == {"because"}
     assert done.can_submit == (action != "return")
     if done.can_submit:
@@ -574,6 +576,18 @@ def test_forgetting_may_void_the_answers(made: Any) -> None:
     with site.store.read("tiny") as work:
         assert work.db.scalar(select(func.sum(place.c.held))) == 0
     assert site.worker("ann") != ann  # not recognised
+
+
+def test_nothing_comes_of_somebody_forgotten_though_the_clock_is_set_back(made: Any) -> None:
+    site = made()
+    ann = site.worker("ann")
+    offer = site.next(ann)
+    site.clock.forward(60 * 24 * 20)
+    site.work(sweep)
+    erasure.forget(site.store, "tiny", 1, who="o")
+    site.clock.forward(-60 * 24 * 20)
+    with refused("too-late"):
+        site.say(ann, offer.sets[0].key, 1, 1)
 
 
 def test_consent_comes_first_and_is_kept(made: Any) -> None:

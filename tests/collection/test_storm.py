@@ -24,7 +24,7 @@ from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.states import STATES
 from qrowd.collection.database.store import Store
 from qrowd.collection.database.verification import broken
-from qrowd.collection.judging import events, picks, submission
+from qrowd.collection.judging import events, queue, submission
 from qrowd.collection.judging.offer import Offer
 from qrowd.collection.judging.submission import sweep
 from qrowd.collection.material.campaign_rows import add, create_campaign
@@ -72,9 +72,9 @@ class Storm(RuleBasedStateMachine):
         self.sent: list[tuple[int, events.Said]] = []
         self.offers: dict[int, Offer] = {}
         chance = random.Random(self.number)
-        for _ in range(4):  # a past, so that there is something to disturb
-            then = chance.choice(("submit", "submit", "return", ""))
-            self.work(chance.randrange(4), chance.random() < 0.6, then)
+        for at in range(4):  # a past, so that there is something to disturb
+            then = chance.choice(("submit", "submit", "return", "")) if at else "submit"
+            self.work(chance.randrange(4), not at or chance.random() < 0.6, then)
             self.every_rule_holds()
         for act in ("refuse", "exclude", "accept"):
             self.decide(act, chance.randrange(99))
@@ -97,8 +97,8 @@ class Storm(RuleBasedStateMachine):
         worker = self.workers[who]
         if not self.plan.owner:
             with self.store.read(self.site.name) as work:
-                picked = [row.id for row in picks.pick(work, worker, 5)]
-                assert passed_over(work, worker, picked) == []
+                batch = queue.compose(work, worker)
+                assert passed_over(work, worker, batch) == []
         found = self.site.next(worker)
         if isinstance(found, Offer):
             self.offers[worker] = found

@@ -47,7 +47,10 @@ def belongs_to(method: str, path: str) -> str:
     """Which role an operation is for."""
     if (method, path) in PUBLIC:
         return "all"
-    if path in ("/api/me", "/api/sign-out") or (method, path) == ("get", "/api/campaigns"):
+    if path in ("/api/me", "/api/password", "/api/sign-out") or (method, path) == (
+        "get",
+        "/api/campaigns",
+    ):
         return "signed in"
     if (method, path) == ("post", "/api/campaigns") or path in SERVER:
         return "administrator"

@@ -15,7 +15,7 @@ from tests.web.serving import API, Server
 
 from qrowd.texts import FOLDER as TEXTS
 from qrowd.texts import catalogue, language_of, languages, worker_words
-from qrowd.web.pages import judging
+from qrowd.web.api.work import in_whole_steps
 from qrowd.web.pages.templates import FOLDER
 from qrowd.web.sanitiser import original_of_html, reader_of_html, reader_of_text, text_of
 
@@ -123,9 +123,36 @@ def test_elements_that_are_nested_too_deep_are_left_out() -> None:
     assert reader_of_html(many).strip() == "text<p></p>"
 
 
+def test_replies_about_gold_are_like_others(server: Server) -> None:
+    """The same headers and the same names of values; what is long or new differs in all alike."""
+    ann = server.worker("ann")
+    batch = server.client.post(f"{API}/judging/next", headers=ann).json()["batch"]
+    own = re.compile(r"content-length|x-request-id")
+    kinds: dict[str, set[str]] = {}
+    for shown in batch["sets"]:
+        key, position = shown["key"], 1
+        answer = {"key": key, "place": key, "kind": "grade", "position": position, "grade": 1}
+        replies = [
+            server.client.get(f"{API}/judging/sets/{key}/documents/{position}", headers=ann),
+            server.client.get(f"/judge/tiny/documents/{key}/{position}", headers=ann),
+            server.client.post(f"{API}/judging/answers", json=answer, headers=ann),
+        ]
+        shapes = []
+        for reply in replies:
+            assert reply.status_code == 200
+            headers = {name: value for name, value in reply.headers.items() if not own.match(name)}
+            assert "etag" not in headers
+            names = sorted(reply.json()) if "json" in headers["content-type"] else []
+            shapes.append((headers, names))
+        kinds.setdefault(repr(shapes), set()).add(key)
+    assert len(kinds) == 1
+
+
 def test_the_time_of_a_document_comes_in_whole_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     slept: list[float] = []
-    monkeypatch.setattr("qrowd.web.pages.judging.time.monotonic", lambda: 100.03)
-    monkeypatch.setattr("qrowd.web.pages.judging.time.sleep", slept.append)
-    judging.wait_for_a_whole_step(100.0)
+    times = iter((100.0, 100.03))
+    monkeypatch.setattr("qrowd.web.api.work.time.monotonic", lambda: next(times))
+    monkeypatch.setattr("qrowd.web.api.work.time.sleep", slept.append)
+    with in_whole_steps():
+        pass
     assert slept == [pytest.approx(0.02)]

@@ -387,7 +387,10 @@ def roc(
 
 
 def survivors(batch: Mapping[str, float], after: Mapping[str, Sequence[float]]) -> Figure:
-    """Kinds of workers: how often each passes a batch, and how many are left after n batches."""
+    """Kinds of workers: how often each passes a batch, and how many are left after n batches.
+
+    Where nobody ever leaves, `after` is empty, and so is the right half.
+    """
 
     def draw(figure: Any) -> None:
         left, right = figure.subplots(1, 2, width_ratios=(1, 1.25))
@@ -399,6 +402,9 @@ def survivors(batch: Mapping[str, float], after: Mapping[str, Sequence[float]]) 
         left.set_yticks(at, names)
         left.tick_params(axis="y", length=0)
         left.set(xlim=(0, 1.18), xlabel="pass a batch", **_percents("x"))
+        if not after:
+            right.set_axis_off()
+            return
         for series, (name, shares) in enumerate(after.items()):
             right.plot(
                 range(1, len(shares) + 1),
@@ -413,11 +419,12 @@ def survivors(batch: Mapping[str, float], after: Mapping[str, Sequence[float]]) 
         _legend_below(figure, right, ncols=3)
 
     shares = ", ".join(f"{name} {percent(share)}" for name, share in batch.items())
-    alt = f"Bars and curves: how often kinds of workers pass a batch ({shares}), and who is left."
-    caption = (
-        "Left: the share of batches whose checks each kind of worker passes. Right: the "
-        "share of them who have not been screened out after so many batches."
-    )
+    alt = f"Bars: how often kinds of workers pass a batch ({shares})."
+    caption = "The share of batches whose checks each kind of worker passes."
+    if after:
+        alt = alt.replace("Bars", "Bars and curves").replace(").", "), and who is left.")
+        caption = f"Left: {caption[0].lower()}{caption[1:]} Right: the share of them who have not "
+        caption += "been screened out after so many batches."
     return Figure(drawn("survivors", 8.2, 3.4, draw), alt, caption)
 
 

@@ -15,6 +15,7 @@ from qrowd.errors import UsageError
 from qrowd.rendering import percent, thousands
 
 if TYPE_CHECKING:
+    from qrowd.collection.plan.exposure import Exposure
     from qrowd.collection.plan.forecast import Forecast
     from qrowd.collection.plan.rows import CampaignRows
     from qrowd.collection.plan.sections import Plan
@@ -27,22 +28,24 @@ if TYPE_CHECKING:
 def check(plan: str, as_json: bool) -> None:
     """Show what a plan costs, takes and pays, and how often good and bad workers would pass.
 
-    Needs no database and no server. "Survives" is the chance to fail fewer of so many batches
-    than screen a worker out.
+    Needs no database and no server. "Survives" is the chance to get more batches after so many,
+    under what the plan does when a check fails. The last lines say how well gold could be told
+    from other sets: the area under the ROC curve (AUC) of somebody who sees all batches.
 
     \b
     Examples:
       qrowd campaign check plan.toml
       qrowd campaign check plan.toml --json
     """
+    from qrowd.collection.plan.exposure import exposure_of
     from qrowd.collection.plan.forecast import forecast
 
     read, rows = _read(plan)
-    outcome = forecast(read, rows)
+    outcome, exposed = forecast(read, rows), exposure_of(read, rows)
     if as_json:
-        show_json(asdict(outcome))
+        show_json({**asdict(outcome), "exposure": asdict(exposed) if exposed else None})
     else:
-        click.echo(_forecast_text(read, outcome))
+        click.echo(_forecast_text(read, outcome, exposed))
 
 
 @opt.command()
@@ -186,7 +189,7 @@ def _read(file: str) -> tuple[Plan, CampaignRows]:
     return plan, rows
 
 
-def _forecast_text(plan: Plan, outcome: Forecast) -> str:
+def _forecast_text(plan: Plan, outcome: Forecast, exposed: Exposure | None) -> str:
     shown = plan.pay.shown
     lines = [
         f"{thousands(outcome.pairs)} pairs of {thousands(outcome.topics)} topics in "
@@ -220,6 +223,7 @@ def _forecast_text(plan: Plan, outcome: Forecast) -> str:
         lines.append(
             f"gold sets of grades {outcome.better_gold} would tell good workers from others better"
         )
+    lines += [str(line) for line in exposed.sentences(plan)] if exposed else []
     return "\n".join([*lines, *(f"warning: {warning.message}" for warning in outcome.warnings)])
 
 
@@ -233,11 +237,17 @@ def _entry_text(plan: Plan) -> str:
 def _passing_table(plan: Plan, outcome: Forecast) -> list[str]:
     if not outcome.passing:
         return []
-    tested = bool(plan.qualification.sets)
-    head = f"{'worker':20}{'passes a batch':>16}{'survives 1':>12}{'5':>8}{'10':>8}"
-    lines = ["", head + (f"{'qualifies':>12}" if tested else "")]
+    from qrowd.collection.plan.pass_rates import HITS, nobody_leaves
+
+    stay = nobody_leaves(plan)
+    columns = [("passes a batch", 16)]
+    columns += [(f"{'' if at else 'survives '}{n}", 8 if at else 12) for at, n in enumerate(HITS)]
+    columns = columns[:1] if stay else columns
+    columns += [("qualifies", 12)] if plan.qualification.sets else []
+    lines = ["", f"{'worker':20}" + "".join(f"{name:>{width}}" for name, width in columns)]
     for row in outcome.passing:
-        first, five, ten = row.survives
-        line = f"{row.worker:20}{row.batch:>16.1%}{first:>12.1%}{five:>8.1%}{ten:>8.1%}"
-        lines.append(line + (f"{row.qualification:>12.1%}" if tested else ""))
-    return [*lines, ""]
+        shares = [row.batch, *(() if stay else row.survives)]
+        shares += [row.qualification] if plan.qualification.sets else []
+        cells = (f"{share:>{width}.1%}" for share, (_, width) in zip(shares, columns, strict=True))
+        lines.append(f"{row.worker:20}" + "".join(cells))
+    return [*lines, *([str(stay)] if stay else []), ""]

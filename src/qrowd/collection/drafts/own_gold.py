@@ -17,8 +17,8 @@ from qrowd.collection.drafts import contents
 from qrowd.collection.drafts.contents import pool_of, rows_of, run_paths
 from qrowd.collection.drafts.draft import Draft, save_newest
 from qrowd.collection.plan.changes import set_key
-from qrowd.collection.plan.forecast import gold_levels
-from qrowd.collection.plan.gold_sets import arrange_gold, set_sizes_of, write_gold
+from qrowd.collection.plan.forecast import gold_levels, set_sizes, sizes_of
+from qrowd.collection.plan.gold_sets import arrange_gold, write_gold
 from qrowd.collection.plan.rows import GoldRow, Pair
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.runs import RunSet
@@ -47,7 +47,8 @@ def graded(draft: Draft) -> list[GoldRow]:
 
 def sets_made(draft: Draft) -> int:
     """How many gold sets there are."""
-    return len(gold_levels(draft.plan, rows_of(draft, "gold")))
+    sizes = sizes_of(draft.plan, contents.campaign_rows(draft))
+    return len(gold_levels(draft.plan, rows_of(draft, "gold"), sizes))
 
 
 # --- sets that spammers fail ----------------------------------------------------------------------
@@ -83,7 +84,7 @@ def proposed(draft: Draft) -> list[Pair]:
         if (topic, document) not in done:
             left[topic].append(document)
     counts = Counter(row.topic for row in rows)
-    size = max(set_sizes_of(draft.plan, pool).values(), default=draft.plan.sets.size)
+    size = max(set_sizes(draft.plan, pool), default=draft.plan.sets.size)
     # a topic keeps enough documents that are not gold
     free = [topic for topic, documents in left.items() if len(documents) > size]
     if not free:

@@ -11,7 +11,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
-from sqlalchemy import bindparam, func, insert, select, update
+from sqlalchemy import bindparam, exists, func, insert, select, update
 
 from qrowd.collection.database.schema import (
     EVENT_KINDS,
@@ -27,6 +27,7 @@ from qrowd.collection.database.store import Work, new_id
 from qrowd.collection.judging.assignments import by_id, late_until, lease_of, move
 from qrowd.collection.judging.offer import PLACES, PlacedSet, answers_of, order_of
 from qrowd.collection.people.topic_questions import failed_topics, open_questions
+from qrowd.collection.people.workers import worker_of
 from qrowd.collection.plan.sections import MINUTE
 from qrowd.collection.plan.way import GRADED, Opinion, Opinions
 from qrowd.errors import RuleError
@@ -63,7 +64,8 @@ class Said(Opinion):
 @dataclass(frozen=True)
 class Saved:
     """An event that is committed. `repeated`: it was there already. `stale`: it replaced nothing.
-    `surplus`: others have filled this place meanwhile; the answer is kept and paid, not counted.
+    `surplus`: others have filled a place of this batch meanwhile; its answers are kept and paid,
+    not counted. It is said of all its sets alike: gold has no places that others could fill.
     """
 
     event: int
@@ -99,7 +101,7 @@ def save(work: Work, worker_id: int, said: Said) -> Saved:
         repeated=stored is not None,
         stale=bool(stale),
         late=late,
-        surplus=bool(placed.surplus),
+        surplus=placed.in_surplus,
         expires_at=until,
         warn_at=until - round(work.plan.hit.warn_minutes * MINUTE),
     )
@@ -113,8 +115,11 @@ class JudgedPlace(PlacedSet):
     expires_at: int
     latest_end: int
     assignment_kind: str
+    #: whether its assignment has a place that others have filled
+    in_surplus: bool
 
 
+_BESIDE = place.alias()
 # The statements of every save, built once: building them anew takes longer than running them.
 _PLACE = (
     PLACES.add_columns(
@@ -123,6 +128,9 @@ _PLACE = (
         assignment.c.expires_at,
         assignment.c.latest_end,
         assignment.c.kind.label("assignment_kind"),
+        exists()
+        .where(_BESIDE.c.assignment_id == place.c.assignment_id, _BESIDE.c.surplus == 1)
+        .label("in_surplus"),
     )
     .join_from(PLACED_SETS, assignment, assignment.c.id == place.c.assignment_id)
     .where(
@@ -185,7 +193,8 @@ def _reopen(work: Work, placed: JudgedPlace) -> bool:
     if assigned.state != "expired":
         state = assigned.state
         raise RuleError("closed", f"the answers of this batch are closed: it is {state}")
-    if work.now > late_until(work, assigned):
+    forgotten = worker_of(work, placed.worker_id).forgotten_at is not None
+    if forgotten or work.now > late_until(work, assigned):  # a clock may be set back
         raise RuleError("too-late", "this batch ended too long ago; its answers are not taken")
     move(work, assigned, "late")
     return True

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
-
 from sqlalchemy import ColumnElement, Table, and_, exists, func, not_, select
 
 from qrowd.collection.database import schema
@@ -23,28 +20,22 @@ def supply(work: Work, role: str = "gold") -> int:
     return work.count(judging_set, _usable(work, role))
 
 
-def draw(
-    work: Work, worker_id: int, wanted: int, role: str = "gold", topics: Iterable[int] = ()
-) -> list[schema.JudgingSet]:
-    """So many gold sets that a worker has never met, at random; fewer if there are fewer.
+class GoldSet(schema.JudgingSet):
+    """A gold set, and how many workers have met it."""
 
-    `topics`: those of the batch's other sets. As long as these differ from one another, gold is of
-    further topics where it can: a topic that comes twice would tell which sets are gold.
+    met: int
+
+
+def unmet(work: Work, worker_id: int, role: str = "gold") -> list[GoldSet]:
+    """The gold sets that a worker has never met, in a random order, the least met first.
+
+    So gold comes again about equally often, as sets of the pool do.
     """
-    met = exists().where(place.c.worker_id == worker_id, place.c.set_id == S.id)
-    unmet = select(judging_set).where(_usable(work, role), not_(met))
-    left = work.rows(unmet.order_by(S.shuffle, S.id), schema.JudgingSet)
-    mixed = work.random.sample(left, len(left))
-    uses = Counter(topics)
-    if any(times > 1 for times in uses.values()):
-        return mixed[:wanted]
-    chosen: list[schema.JudgingSet] = []
-    while mixed and len(chosen) < wanted:
-        row = min(mixed, key=lambda row: uses[row.topic_id])
-        mixed.remove(row)
-        chosen.append(row)
-        uses[row.topic_id] += 1
-    return chosen
+    own = exists().where(place.c.worker_id == worker_id, place.c.set_id == S.id)
+    times = select(func.count()).where(place.c.set_id == S.id).scalar_subquery().label("met")
+    query = select(judging_set, times).where(_usable(work, role), not_(own))
+    rows = work.rows(query.order_by(S.id), GoldSet)
+    return sorted(work.random.sample(rows, len(rows)), key=lambda row: row.met)
 
 
 class MemberGold(schema.Gold):

@@ -1,23 +1,37 @@
-"""Which sets a worker gets: one order for all, and nothing that comes first is passed over.
+"""Which sets a worker gets, in the order of `composition`.
 
-Order: the highest priority; the fewest held; a topic that the batch has least of; random. A set is
-*allowed* to a worker who never had it and did not fail its topic's questions.
+A set is *allowed* to a worker who never had it and did not fail its topic's questions.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, func, literal_column, not_, select
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    exists,
+    func,
+    literal_column,
+    not_,
+    select,
+    union_all,
+)
 
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import PLACED_SETS, JudgingSet, expertise, judging_set, place
 from qrowd.collection.database.store import Work
+from qrowd.collection.plan import composition
 
 S = judging_set.c
 # written out, so that the index made for it is used
 _ROOM: ColumnElement[bool] = literal_column(schema.OPEN_SETS)
 _SETS = select(judging_set)
+SHUFFLED = 53  # bits of a set's place among its equals
 
 
 def open_to(work: Work, worker_id: int) -> ColumnElement[bool]:
@@ -31,29 +45,41 @@ def open_to(work: Work, worker_id: int) -> ColumnElement[bool]:
     return and_(work.own(judging_set), _ROOM, not_(had), not_(failed))
 
 
-def pick(work: Work, worker_id: int, wanted: int) -> list[JudgingSet]:
-    """The next sets of the pool for a worker, at most `wanted`."""
-    allowed = open_to(work, worker_id)
-    chosen: list[JudgingSet] = []
-    while len(chosen) < wanted and (row := _next(work, allowed, chosen)) is not None:
-        chosen.append(row)
-    return chosen
+@dataclass(frozen=True)
+class OpenSets:
+    """The sets of the pool that are open and allowed to a worker, as a source of picks."""
+
+    work: Work
+    worker_id: int
+
+    def _free(self, taken: Collection[int]) -> Select[Any]:
+        return _SETS.where(open_to(self.work, self.worker_id), S.id.not_in(taken))
+
+    def first(self, taken: Collection[int]) -> JudgingSet | None:
+        """One of the highest priority and then the fewest held."""
+        order = self._free(taken).order_by(S.priority.desc(), S.held, S.shuffle)
+        return self.work.row(order.limit(1), JudgingSet)
+
+    def equals(
+        self, row: JudgingSet, taken: Collection[int], but: Collection[int], most: int
+    ) -> list[JudgingSet]:
+        """Its equals, mixed: those from a random place of their order on, around its end."""
+        alike = (S.priority == row.priority) & (S.held == row.held) & S.topic_id.not_in(but)
+        start = self.work.random.getrandbits(SHUFFLED)
+        query = self._free(taken).where(alike).order_by(S.shuffle).limit(most)
+        halves = (query.where(S.shuffle >= start), query.where(S.shuffle < start))
+        around = union_all(*(select(half.subquery()) for half in halves))
+        rows = self.work.rows(around, JudgingSet)
+        near = sorted(rows, key=lambda row: (row.shuffle < start, row.shuffle))[:most]
+        return self.work.random.sample(near, len(near))
 
 
-def _next(work: Work, allowed: ColumnElement[bool], chosen: list[JudgingSet]) -> JudgingSet | None:
-    free = _SETS.where(allowed, S.id.not_in([row.id for row in chosen]))
-    best = work.row(free.order_by(S.priority.desc(), S.held, S.shuffle).limit(1), JudgingSet)
-    uses = Counter(row.topic_id for row in chosen)
-    if best is None or not uses[best.topic_id]:
-        return best
-    # among the equals of the best, one of a topic that the batch has least of
-    equal = free.where(S.priority == best.priority, S.held == best.held).order_by(S.shuffle)
-    for most in range(uses[best.topic_id]):
-        used_more = [topic_id for topic_id, times in uses.items() if times > most]
-        row = work.row(equal.where(S.topic_id.not_in(used_more)).limit(1), JudgingSet)
-        if row is not None:
-            return row
-    return best
+def pick(
+    work: Work, worker_id: int, wanted: int, repeated: Sequence[JudgingSet] = ()
+) -> list[JudgingSet]:
+    """The next sets of the pool for a worker, at most `wanted`, beside those that are repeated."""
+    uses = Counter(row.topic_id for row in repeated)
+    return composition.pick(OpenSets(work, worker_id), wanted, uses)
 
 
 def pick_topic(work: Work, worker_id: int) -> list[JudgingSet]:

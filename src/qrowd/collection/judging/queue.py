@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,7 @@ from qrowd.collection.judging.assignments import lease, move
 from qrowd.collection.judging.offer import Offer, show
 from qrowd.collection.judging.submission import sweep
 from qrowd.collection.people import workers
+from qrowd.collection.plan.composition import hide
 
 _WHY = {
     "not-running": "this campaign is not running now; please come back later",
@@ -117,7 +119,7 @@ def _again(work: Work, worker_id: int) -> schema.Assignment | None:
 
 def _qualify(work: Work, worker_id: int) -> Offer | Nothing:
     wanted = work.plan.qualification.sets
-    chosen = gold.draw(work, worker_id, wanted, "qualification")
+    chosen = gold.unmet(work, worker_id, "qualification")[:wanted]
     if len(chosen) < wanted:
         notices.tell(work, "qualification-used-up")
         return _nothing("failed")
@@ -132,21 +134,38 @@ def _lease_batch(work: Work, worker_id: int) -> Offer | Nothing:
     is_first = bool(plan.gold_per_hit) and not work.count(assignment, _judged_by(worker_id))
     first_gold = plan.hit.first_gold if is_first else 0
     repeated = _repeated(work, worker_id)
-    chosen = picks.pick(work, worker_id, plan.counted_per_hit - len(repeated))
-    topics = [row.topic_id for row in [*chosen, *repeated]]
-    hidden = gold.draw(work, worker_id, plan.gold_per_hit + first_gold, topics=topics)
-    if len(hidden) < plan.gold_per_hit + first_gold:
+    batch = compose(work, worker_id, repeated, first_gold)
+    golds = sum(row.role == "gold" for row in batch)
+    if golds < plan.gold_per_hit + first_gold:
         name = f"w{workers.worker_of(work, worker_id).number}"
         notices.tell(work, "gold-used-up", name, worker=name)
         return _nothing("gold-used-up")
-    if not chosen:
+    if golds == len(batch):
         return _nothing("no-work-left")
-    mixed: list[tuple[schema.JudgingSet, str]] = [(row, "count") for row in chosen]
+    kinds = {"pool": "count", "gold": "gold"}
+    first = [(row, "gold") for row in batch[:first_gold]]
+    mixed = [(row, kinds[row.role]) for row in batch[first_gold:]]
     mixed += [(row, "repeat") for row in repeated]
-    work.random.shuffle(mixed)
-    for row in hidden[first_gold:]:
-        mixed.insert(work.random.randint(0, len(mixed)), (row, "gold"))
-    return _offer(work, worker_id, "judge", [(row, "gold") for row in hidden[:first_gold]] + mixed)
+    return _offer(work, worker_id, "judge", first + work.random.sample(mixed, len(mixed)))
+
+
+def compose(
+    work: Work, worker_id: int, repeated: Sequence[schema.JudgingSet] = (), first_gold: int = 0
+) -> list[schema.JudgingSet]:
+    """The sets of a new batch in the order of their picks, beside those that are repeated.
+
+    The first gold of a new worker stands before them: its place tells it, on purpose.
+    """
+    plan, hidden = work.plan, work.plan.gold_per_hit
+    counted = plan.counted_per_hit - len(repeated)
+    picked = picks.pick(work, worker_id, counted + hidden, repeated)
+    golds: list[schema.JudgingSet] = []
+    if hidden:
+        golds += gold.unmet(work, worker_id)
+    hidden = min(hidden, max(0, len(golds) - first_gold))
+    uses = Counter(row.topic_id for row in repeated)
+    rest = golds[first_gold:]
+    return golds[:first_gold] + hide(picked, rest, hidden, counted, uses, work.random)
 
 
 def _repeated(work: Work, worker_id: int) -> list[schema.JudgingSet]:

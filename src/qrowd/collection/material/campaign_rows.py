@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +31,8 @@ from qrowd.collection.database.schema import (
     topic,
 )
 from qrowd.collection.database.store import CHUNK, NUMBERING, Store, Work, analyze, new_id
+from qrowd.collection.plan import forecast
+from qrowd.collection.plan.gold_sets import Sizes, cut_gold
 from qrowd.collection.plan.rows import (
     CampaignRows,
     DocumentRow,
@@ -81,8 +83,10 @@ def add(work: Work, rows: CampaignRows) -> Added:
     pool = set(rows.pool)
     _add_topics(work, rows.topics)
     _add_documents(work, rows.documents)
-    _add_gold_sets(work, rows.gold, "gold", pool)
-    _add_gold_sets(work, rows.qualification, "qualification", pool)
+    _add_gold(work, rows.gold, "gold", pool, *cut_gold(work.plan, rows.gold, sizes_of(work, rows)))
+    chance = random.Random(f"{work.plan.campaign.seed} qualification {len(rows.qualification)}")
+    tests = gold_parts(rows.qualification, work.plan.sets.size, chance)
+    _add_gold(work, rows.qualification, "qualification", pool, tests)
     _add_pool(work, rows)
     _add_questions(work, rows.questions)
     after = [work.count(table, work.own(table)) for table in tables]
@@ -198,7 +202,27 @@ def _add_pool(work: Work, rows: CampaignRows) -> None:
     _refresh_priorities(work)
 
 
-def _add_gold_sets(work: Work, rows: Sequence[GoldRow], role: str, pool: set[Pair]) -> None:
+def sizes_of(work: Work, rows: CampaignRows) -> Sizes:
+    """The sizes of the pool's sets, by topic, with what comes to topics that have none yet."""
+    query = sa.select(topic.c.name, judging_set.c.size, sa.func.count()).join_from(
+        judging_set, topic, topic.c.id == judging_set.c.topic_id
+    )
+    stored: dict[str, Counter[int]] = defaultdict(Counter)
+    grouped = query.where(work.pool_sets()).group_by(topic.c.name, judging_set.c.size)
+    for name, size, number in work.db.execute(grouped):
+        stored[name][size] = number
+    return {**forecast.sizes_of(work.plan, rows), **stored} if work.plan.gold_per_hit else {}
+
+
+def _add_gold(
+    work: Work,
+    rows: Sequence[GoldRow],
+    role: str,
+    pool: set[Pair],
+    sets: Sequence[Sequence[GoldRow]],
+    left: Sequence[Sequence[GoldRow]] = (),
+) -> None:
+    """Graded pairs in their sets. What is `left` over is in sets that are given to nobody."""
     numbers = _add_pairs(work, [row.pair for row in rows], role, pool)
     used = [row for row in rows if row.pair not in numbers]
     if used:
@@ -219,15 +243,17 @@ def _add_gold_sets(work: Work, rows: Sequence[GoldRow], role: str, pool: set[Pai
     work.insert_all(gold, graded)
     chance = random.Random(f"{work.plan.campaign.seed} {role} {len(rows)}")
     topics = _ids(work, topic)
-    sets = [
-        (topics[part[0].topic], [numbers[row.pair] for row in part])
-        for part in gold_parts(rows, work.plan.sets.size, chance)
-    ]
-    _add_sets(work, role, sets, chance)
+    for is_open, parts in ((1, sets), (0, left)):
+        members = [(topics[part[0].topic], [numbers[row.pair] for row in part]) for part in parts]
+        _add_sets(work, role, members, chance, is_open)
 
 
 def _add_sets(
-    work: Work, role: str, sets: Sequence[tuple[int, Sequence[int]]], chance: random.Random
+    work: Work,
+    role: str,
+    sets: Sequence[tuple[int, Sequence[int]]],
+    chance: random.Random,
+    is_open: int = 1,
 ) -> None:
     """New sets (topic id, pair ids), in a random order so that numbers tell nothing."""
     target = work.plan.sets.target if role == "pool" else 0
@@ -245,6 +271,7 @@ def _add_sets(
                 "role": role,
                 "size": len(pairs),
                 "target": target,
+                "open": is_open,
                 "shuffle": chance.getrandbits(53),
             }
         )

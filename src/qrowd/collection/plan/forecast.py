@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from qrowd.collection.plan import pass_rates
+from qrowd.collection.plan.gold_sets import Sizes, cut_gold, pool_sizes
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, gold_parts
 from qrowd.collection.plan.sections import Plan
@@ -54,17 +54,20 @@ class Forecast:
 
 def set_sizes(plan: Plan, pool: Sequence[Pair]) -> list[int]:
     """The sizes of the sets that a pool is cut into."""
-    chance, topics = random.Random(0), Counter(name for name, _ in pool)
-    return [len(part) for n in topics.values() for part in plan.way.sets_of(plan, range(n), chance)]
+    return [size for sizes in pool_sizes(plan, pool).values() for size in sizes.elements()]
 
 
-def gold_levels(plan: Plan, rows: Sequence[GoldRow]) -> list[tuple[int, ...]]:
+def gold_levels(plan: Plan, rows: Sequence[GoldRow], sizes: Sizes) -> list[tuple[int, ...]]:
     """The grades of each gold set, counted from the first relevant one."""
-    chance = random.Random(f"{plan.campaign.seed} gold {len(rows)}")
     return [
         tuple(sorted(pass_rates.level_of(plan, row.grade) for row in part if row.grade is not None))
-        for part in gold_parts(rows, plan.sets.size, chance)
+        for part in cut_gold(plan, rows, sizes)[0]
     ]
+
+
+def sizes_of(plan: Plan, rows: CampaignRows) -> Sizes:
+    """The sizes of the pool's sets that gold is hidden among; none where no gold is hidden."""
+    return pool_sizes(plan, counted(rows)) if plan.gold_per_hit else {}
 
 
 def counted(rows: CampaignRows) -> list[Pair]:
@@ -112,12 +115,12 @@ def unmeetable(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
 
 
 def _too_little_gold(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
-    sets = len(gold_levels(plan, rows.gold))
+    sets = len(gold_levels(plan, rows.gold, sizes_of(plan, rows)))
     first = plan.gold_per_hit + plan.hit.first_gold
     if sets < first:
         key = "files.gold" if plan.files.gold else "hit.gold"
         yield Complaint.of(key, "office.plan.gold.few", needed=first, there=sets)
-    if problem := unpassable(plan, rows.gold):
+    if problem := unpassable(plan, rows.gold, sizes_of(plan, rows)):
         yield Complaint("files", "gold", problem)
     workers, needed = plan.people.workers, _batches(plan, rows)
     possible = sets // plan.gold_per_hit * workers
@@ -135,11 +138,11 @@ def gold_problem(plan: Plan, rows: Sequence[GoldRow]) -> Text | None:
     return None
 
 
-def unpassable(plan: Plan, rows: Sequence[GoldRow]) -> Text | None:
+def unpassable(plan: Plan, rows: Sequence[GoldRow], sizes: Sizes) -> Text | None:
     """Why nobody could pass one of the gold sets made of these rows; None if all can be passed."""
     if any(row.grade is None for row in rows):
         return Text("office.plan.gold.ungraded")
-    for grades in gold_levels(plan, rows) if "ndcg" in plan.way.checks else ():
+    for grades in gold_levels(plan, rows, sizes) if "ndcg" in plan.way.checks else ():
         best = best_ndcg_score(grades, plan.checks.ideal)
         if not best >= plan.checks.ndcg.at_least:
             if math.isnan(best):
@@ -160,7 +163,8 @@ def _batches(plan: Plan, rows: CampaignRows) -> int:
 
 def forecast(plan: Plan, rows: CampaignRows) -> Forecast:
     """What a plan comes to."""
-    sizes, gold = set_sizes(plan, counted(rows)), gold_levels(plan, rows.gold)
+    sizes = set_sizes(plan, counted(rows))
+    gold = gold_levels(plan, rows.gold, sizes_of(plan, rows))
     batches, hidden = _batches(plan, rows), plan.gold_per_hit
     judgements = sum(sizes) * plan.sets.target
     gold_size = sum(map(len, gold)) / len(gold) if gold else 0.0

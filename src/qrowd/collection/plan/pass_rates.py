@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations_with_replacement
 
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import GoldRow
-from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.sections import Check, Plan
 from qrowd.quality.pass_chances import WORKERS, Worker, named, outcomes
 from qrowd.rendering import percent
 from qrowd.texts import Text
 
 HITS = (1, 5, 10)
+GOLD_CHECKS = ("binary", "ndcg")
 # who comes, as `qrowd simulate` has it by default: kinds of workers and their shares
 CROWD = {
     "good": 0.5,
@@ -31,11 +32,15 @@ SPAMMERS = ("random", "always relevant", "always irrelevant")
 
 @dataclass(frozen=True)
 class Passing:
-    """How often one kind of worker passes: a batch's gold, n batches, the qualification."""
+    """How often one kind of worker passes: a batch's gold, n batches, the qualification.
+
+    `stays` is the share that still gets batches after 1, 2, ... of them, `survives` after `HITS`.
+    """
 
     worker: str
     batch: float
     survives: tuple[float, ...]
+    stays: tuple[float, ...]
     qualification: float
 
     @property
@@ -52,13 +57,21 @@ def level_of(plan: Plan, grade: int) -> int:
 _outcomes = lru_cache(maxsize=1024)(outcomes)
 
 
-def passes(plan: Plan, grades: tuple[int, ...], worker: Worker) -> float:
-    """How often a worker passes the gold checks of a set with these grades."""
-    binary, ndcg, ranked = plan.checks.binary, plan.checks.ndcg, "ndcg" in plan.way.checks
-    return _outcomes(grades, worker, ideal=plan.checks.ideal).passing(
-        binary=-math.inf if binary.action == "none" else binary.at_least,
-        ndcg=-math.inf if ndcg.action == "none" or not ranked else ndcg.at_least,
-    )
+def passes(
+    plan: Plan, grades: tuple[int, ...], worker: Worker, checks: Iterable[str] = ()
+) -> float:
+    """How often a worker passes the gold checks of a set with these grades; all, or some."""
+    bounds = {
+        name: check.at_least
+        for name, check in gold_checks(plan).items()
+        if check.action != "none" and name in (checks or GOLD_CHECKS)
+    }
+    return _outcomes(grades, worker, ideal=plan.checks.ideal).passing(**bounds)
+
+
+def gold_checks(plan: Plan) -> dict[str, Check]:
+    """The checks on gold that apply to the way of judging."""
+    return {name: getattr(plan.checks, name) for name in GOLD_CHECKS if name in plan.way.checks}
 
 
 def passing(
@@ -66,18 +79,74 @@ def passing(
 ) -> tuple[Passing, ...]:
     """How often each kind of worker passes a batch, outlives several, and qualifies."""
     kinds, rows = Counter(gold), []
+
+    def in_batch(worker: Worker, *checks: str) -> float:
+        total = sum(passes(plan, grades, worker, checks) * n for grades, n in kinds.items())
+        return float(total / len(gold)) ** plan.gold_per_hit
+
     for worker in WORKERS:
-        total = sum(passes(plan, grades, worker) * n for grades, n in kinds.items())
-        batch = (total / len(gold)) ** plan.gold_per_hit
-        survives = tuple(survival(plan, batch, hits) for hits in HITS)
-        rows.append(Passing(worker.name, batch, survives, qualifies(plan, tests, worker)))
+        batch = in_batch(worker)
+        each = {name: in_batch(worker, name) for name in gold_checks(plan)}
+        stays = survival(plan, _failures(each, batch), HITS[-1])
+        survives = tuple(stays[hits - 1] for hits in HITS)
+        qualified = qualifies(plan, tests, worker)
+        rows.append(Passing(worker.name, batch, survives, stays, qualified))
     return tuple(rows)
 
 
-def survival(plan: Plan, batch: float, hits: int) -> float:
-    """The chance to fail fewer of so many batches than screen a worker out."""
-    most = min(plan.checks.screen_out_after - 1, hits)
-    return sum(math.comb(hits, n) * (1 - batch) ** n * batch ** (hits - n) for n in range(most + 1))
+def _failures(each: Mapping[str, float], both: float) -> dict[frozenset[str], float]:
+    """How often exactly these checks fail in a batch, from how often each, and all, are passed."""
+    if len(each) == 1:
+        return {frozenset(each): 1 - both}
+    first, second = each
+    return {
+        frozenset({first}): each[second] - both,
+        frozenset({second}): each[first] - both,
+        frozenset(each): 1 - each[first] - each[second] + both,
+    }
+
+
+def screens(plan: Plan) -> bool:
+    """Whether a worker can be screened out, or get no more batches, for missing gold."""
+    return any(check.action in ("screen-out", "stop") for check in gold_checks(plan).values())
+
+
+def nobody_leaves(plan: Plan) -> Text | None:
+    """What to say instead of who is left where a worker stays, however many batches fail."""
+    if screens(plan):
+        return None
+    actions = {check.action for check in gold_checks(plan).values()}
+    return Text(f"office.passing.stay.{actions.pop() if len(actions) == 1 else 'mixed'}")
+
+
+def survival(plan: Plan, failures: Mapping[frozenset[str], float], hits: int) -> tuple[float, ...]:
+    """Who still gets batches after 1, 2, ... of them, under what the plan does to failed checks.
+
+    As a batch's end has it: one that is sent back counts as failed, and nothing else follows; one
+    that is excluded or screened out counts, too, and the worker is out if so many have failed; who
+    is to be stopped is, unless that batch is void anyway.
+    """
+    counts = screened = stopped = 0.0
+    for names, share in failures.items():
+        actions = {gold_checks(plan)[name].action for name in names}
+        if "screen-out" in actions and "return" not in actions:
+            screened += share
+        elif actions & {"return", "exclude"}:
+            counts += share
+        elif "stop" in actions:
+            stopped += share
+    after = plan.checks.screen_out_after
+    failed = [1.0] + [0.0] * after  # those still there, by how many of their batches failed
+    gone, stays = 0.0, []
+    for _ in range(hits):
+        before, rest = failed, 1 - counts - screened - stopped
+        failed = [share * rest for share in before]
+        for number, share in enumerate(before):
+            is_out = number + 1 >= after
+            failed[min(number + 1, after)] += share * (counts + (0 if is_out else screened))
+            gone += share * (stopped + (screened if is_out else 0))
+        stays.append(1 - gone)
+    return tuple(stays)
 
 
 def qualifies(plan: Plan, tests: Sequence[GoldRow], worker: Worker) -> float:
@@ -104,7 +173,8 @@ def better_gold(plan: Plan, gold: Sequence[tuple[int, ...]]) -> str:
         return ""
     best = max(combinations_with_replacement(levels, size), key=lambda each: margin(plan, each))
     worst = min(margin(plan, grades) for grades in set(gold))
-    return "" if worst >= margin(plan, best) - 1e-9 else named(best)
+    # where no check has a consequence, everybody passes every gold set, and none is any better
+    return "" if max(worst, 0.0) >= margin(plan, best) - 1e-9 else named(best)
 
 
 def margin(plan: Plan, grades: tuple[int, ...]) -> float:

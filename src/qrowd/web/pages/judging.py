@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -30,7 +29,7 @@ from qrowd.texts import Text, language_of, worker_words
 from qrowd.web import access, pictures, sanitiser
 from qrowd.web.access import TheSettings, TheStore, Worker
 from qrowd.web.api.campaigns import About, about
-from qrowd.web.api.work import PICTURES, Key
+from qrowd.web.api.work import PICTURES, Key, in_whole_steps
 from qrowd.web.limits import WRONG_LINKS, Caller
 from qrowd.web.pages.templates import templates
 from qrowd.web.problems import status_of
@@ -39,7 +38,6 @@ from qrowd.web.settings import Settings
 router = APIRouter(include_in_schema=False)
 _HOST = re.compile(r"(\*\.)?[A-Za-z0-9.-]+(:\d+)?")
 Position = Annotated[int, Path(ge=1, le=1000)]
-STEP = 0.025  # seconds
 TICKET_SECONDS = 2 * 86_400
 HTML = ("text/html", "application/xhtml+xml")
 PDF = ("application/pdf", "application/x-pdf")
@@ -166,21 +164,12 @@ def reading(
     response: Response,
 ) -> Reading:
     """A document of one's own batch, made safe."""
-    began = time.monotonic()
-    with worker.read() as work:
-        body = offer.body_of(work, worker.worker, key, position)
     ticket = settings.signer("original").dumps([worker.campaign, worker.worker, key, position])
     response.headers["Cache-Control"] = "private, max-age=3600"
-    document = readable(body, f"/judge/{quote(name, safe='')}/original/{ticket}", settings)
-    wait_for_a_whole_step(began)
-    return document
-
-
-def wait_for_a_whole_step(began: float) -> None:
-    """Until whole steps of time have passed: documents that others have read (gold) come faster
-    from the database, and the time must not tell.
-    """
-    time.sleep(-(time.monotonic() - began) % STEP)
+    with in_whole_steps():
+        with worker.read() as work:
+            body = offer.body_of(work, worker.worker, key, position)
+        return readable(body, f"/judge/{quote(name, safe='')}/original/{ticket}", settings)
 
 
 def kind_of(body: Body) -> str:
@@ -225,7 +214,8 @@ def page_picture(
     name: str, ticket: str, number: Position, store: TheStore, settings: TheSettings
 ) -> Response:
     """The picture of a page of a PDF document."""
-    return shown_picture(_ticketed(name, ticket, store, settings), number, settings)
+    with in_whole_steps():
+        return shown_picture(_ticketed(name, ticket, store, settings), number, settings)
 
 
 def shown_picture(body: Body, number: int, settings: Settings) -> Response:
@@ -239,7 +229,8 @@ def shown_picture(body: Body, number: int, settings: Settings) -> Response:
 @router.get("/judge/{name}/original/{ticket}")
 def original(name: str, ticket: str, store: TheStore, settings: TheSettings) -> Response:
     """The original of a document: nothing in it runs, loads or leads anywhere."""
-    return shown_original(_ticketed(name, ticket, store, settings))
+    with in_whole_steps():
+        return shown_original(_ticketed(name, ticket, store, settings))
 
 
 def shown_original(body: Body) -> Response:

@@ -15,8 +15,9 @@ from qrowd.collection.drafts import contents
 from qrowd.collection.drafts.draft import Draft, discard
 from qrowd.collection.drafts.launch import everybody_passes, problems, warnings
 from qrowd.collection.drafts.launch import launch as launch_draft
+from qrowd.collection.plan.exposure import exposure_of
 from qrowd.collection.plan.forecast import Forecast
-from qrowd.collection.plan.pass_rates import HITS, survival
+from qrowd.collection.plan.pass_rates import HITS, nobody_leaves, screens
 from qrowd.collection.plan.sections import Pay
 from qrowd.errors import MissingExtraError, RuleError
 from qrowd.rendering import percent, thousands
@@ -29,7 +30,6 @@ from qrowd.web.pages.quality import embedded
 
 router = page_router()
 CROWDS = ("mixed", "careful", "rough")  # of robots, as `robots.rehearsal` has them
-SHOWN = 10  # batches in the picture
 MOST_PER_HOUR = 10_000.0
 
 
@@ -40,9 +40,12 @@ MOST_PER_HOUR = 10_000.0
 def passing(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """Who would pass the checks, as a picture and a table."""
     expected = contents.forecast_of(draft)
+    exposed = exposure_of(draft.plan, contents.campaign_rows(draft))
     return visit.show(
         "organiser/passing.html.j2",
-        batches=HITS,
+        batches=HITS if screens(draft.plan) else (),
+        stay=nobody_leaves(draft.plan),
+        exposure=exposed.sentences(draft.plan) if exposed else (),
         svg=_picture(draft, expected) if expected and expected.passing else "",
         useless=everybody_passes(draft),
         **shared(draft, "passing"),
@@ -54,10 +57,7 @@ def _picture(draft: Draft, expected: Forecast) -> Markup:
     from qrowd.reporting.figures import survivors
 
     batch = {row.worker: row.batch for row in expected.passing}
-    after = {
-        name: [survival(draft.plan, share, n) for n in range(1, SHOWN + 1)]
-        for name, share in batch.items()
-    }
+    after = {row.worker: row.stays for row in expected.passing} if screens(draft.plan) else {}
     try:
         return embedded(survivors(batch, after).svg)
     except MissingExtraError:

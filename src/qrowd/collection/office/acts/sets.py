@@ -122,7 +122,9 @@ class Extend(Act):
     rows: CampaignRows = detail(Inside(of=CampaignRows), recorded=False)
 
     def do(self, work: Work) -> Details:
-        problem = gold_problem(work.plan, self.rows.gold) or unpassable(work.plan, self.rows.gold)
+        plan, rows = work.plan, self.rows
+        sizes = campaign_rows.sizes_of(work, rows)
+        problem = gold_problem(plan, rows.gold) or unpassable(plan, rows.gold, sizes)
         if problem:
             raise RuleError("bad-value", f"gold: {problem}")
         before = {f"after_{name}": last for name, last in campaign_rows.highest(work).items()}
