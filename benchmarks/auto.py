@@ -1,21 +1,27 @@
 """Is `auto` a safe method to begin with? Against `mv` and `ds`, and, with gold, the best assessor.
 
     QROWD_DATA=folder python -m benchmarks.auto [panels of each size] [further ones]
+    QROWD_DATA=folder python -m benchmarks.auto --only single|crowds|gold|panels
 
-Without gold: six crowds, and panels of 4 to 30 of the 82 machine assessors of DL 2021; then data
-that shaped nothing: further panels, parts of the other crowds' assessors, simulated worlds with
-errors that are independent, shared or copied. Accuracy (a tie counts half) should be at most 1
-point (or one standard error of the paired difference, if larger) below the better of `mv` and `ds`;
-log loss, unclipped, at most .05 above the better of the smoothed vote (x + 1) / (n + 2) and
-`ds(smoothing=1)`. `mv` and `ds` themselves are put to the same test. With gold for all pairs of
-five topics: accuracy on the other topics against that of the assessor who is best on the five.
+single: made crowds of 300 pairs with one vote each, some with a second one, right in .88.
+crowds: six crowds, and what one answer to everything would have. gold: gold for all pairs of some
+topics, the others scored; *regret* is against `mv` or, where somebody judged 95 % of the pairs, the
+better of `mv` and the one of them who is best on the gold; made collections, whose judges err
+together, have other judges and topics in each draw. panels: 4 to 30 of the 82 machine assessors of
+DL 2021; then data that shaped nothing: further panels, parts of the other crowds' assessors,
+simulated worlds with errors that are independent, shared or copied.
+
+Without gold, accuracy should be at most 1 point (or one standard error of the paired difference, if
+larger) below the better of `mv` and `ds`; log loss, unclipped, at most .05 above the better of the
+smoothed vote (x + 1) / (n + 2) and `ds(smoothing=1)`. `mv` and `ds` themselves are put to the same
+test. Ties are decided as everywhere: by the coin of `qrowd score`.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,12 +30,17 @@ import qrowd as q
 from benchmarks._benchmark import Table, option, run
 from benchmarks._data import CROWDS, binary_crowd, diligent, folder, of_assessors
 from benchmarks.coverage import Setting, make_world
-from qrowd.data.arrays import Array, Codes, Floats
+from qrowd.data.arrays import Array, Codes, Floats, Names
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
 
-TOPICS = 5  # with gold
+GOLD = ("dl21", "trec_rf10", "trec11_crowd_task1")
+MADE = ("copies", "hard pairs", "yes-sayers", "independent")  # collections with gold
+DILIGENT = 0.95  # share of the pairs that the best assessor has judged
+OVERLAPS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
+PARTS = ("single", "crowds", "gold", "panels")
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,14 @@ class Options:
     further: int = option(20, positional=True)
     crowds: tuple[str, ...] = tuple(CROWDS)
     sizes: tuple[int, ...] = (4, 5, 6, 7, 8, 10, 12, 15, 20, 25, 30)
-    draws: int = 20  # of topics with gold
+    only: str = ""  # one part of it
+    draws: int = 100  # of topics with gold
+    seed: int = 0  # of these draws, and of made crowds
+    gold: tuple[str, ...] = GOLD
+    gold_topics: int = 5
+    made: tuple[str, ...] = MADE
+    votes: int = 20  # crowds with single votes, of each kind
+    overlaps: tuple[float, ...] = OVERLAPS
     worlds: int = 4  # of each setting
     documents: int = 100  # of a topic of a world
     parts: int = 6  # of each crowd
@@ -51,6 +69,11 @@ SHORT = Options(
     crowds=("snow2008_rte", "spectral_bluebird"),
     sizes=(4,),
     draws=1,
+    gold=("dl21",),
+    gold_topics=3,
+    made=("copies",),
+    votes=1,
+    overlaps=(0.0,),
     worlds=1,
     documents=10,
     parts=1,
@@ -92,9 +115,14 @@ def worlds(options: Options) -> Iterator[tuple[Judgements, Qrels]]:
             yield world.judgements, world.truth
 
 
-def right(p: Floats, truth: Array) -> Floats:
-    """1 where the likelier grade is true, .5 where neither is."""
-    return np.where(np.abs(p - 0.5) < 1e-12, 0.5, (p > 0.5) == (truth > 0)).astype(np.float64)
+def right(merged: Merged, at: Codes, truth: Array) -> Floats:
+    """1 where the label is true, ties by the coin."""
+    return np.asarray(merged.grades()[at] == truth, np.float64)
+
+
+def constant(truth: Array) -> float:
+    """The share that is right if all pairs get the commonest grade."""
+    return float(np.bincount(truth).max() / len(truth))
 
 
 def log_loss(odds: Floats, truth: Array) -> float:
@@ -134,7 +162,7 @@ def results(judgements: Judgements, gold: Qrels) -> dict[str, Result]:
     judged = at >= 0
     at, truth, topic = at[judged], gold.grade[judged], gold.pairs.topic[judged]
     fits = {name: q.get(name).fit(judgements) for name in ("mv", "ds", "auto", "ds(smoothing=1)")}
-    scores = {name: right(fit.relevant[at], truth) for name, fit in fits.items()}
+    scores = {name: right(fit, at, truth) for name, fit in fits.items()}
     odds = {name: fit.log_odds[at] for name, fit in fits.items()}
     votes = judgements.votes[at] + 1
     smoothed = np.log(votes[:, 1]) - np.log(votes[:, 0])
@@ -160,6 +188,7 @@ def whole_crowds(options: Options) -> None:
     """Print the table of the six crowds."""
     table = Table(
         "crowd",
+        "one answer",
         "mv",
         "ds",
         "auto",
@@ -170,9 +199,11 @@ def whole_crowds(options: Options) -> None:
         "chosen",
     )
     for name in options.crowds:
-        by_method = results(*binary_crowd(name))
+        judgements, gold = binary_crowd(name)
+        by_method = results(judgements, gold)
         auto = by_method["auto"]
-        figures = [by_method[method].accuracy for method in ("mv", "ds", "auto")]
+        figures = [constant(gold.grade)]
+        figures += [by_method[method].accuracy for method in ("mv", "ds", "auto")]
         figures += [auto.lost, auto.allowed, auto.log_loss, auto.extra]
         cells = [f"{figure:.3f}" for figure in figures]
         table.row(name, *cells, auto.note.removeprefix("chosen: "))
@@ -217,68 +248,196 @@ def many_panels(options: Options) -> None:
             )
 
 
-def with_gold(options: Options) -> None:
-    """Print what gold for five topics of dl21 gives on the others."""
-    judgements, gold = binary_crowd("dl21", options.topics)
-    rows = [five_topics(judgements, gold, seed) for seed in range(options.draws)]
-    own, best, error, loss = (np.array([row[at] for row in rows]) for at in range(4))
+# --- single votes ---------------------------------------------------------------------------------
+
+
+def single_votes(options: Options) -> None:
+    """Print how far labels are below the vote's where most pairs have one vote."""
     table = Table(
+        "pairs with two votes",
+        "grades",
+        "mv",
         "auto",
-        "best assessor on the five",
-        "below by more than an error",
+        "below: 2, 3, 5, 10, 30 assessors",
+        "mean probability of the label",
+        title=f"300 pairs, a vote is right in .88; {options.votes} crowds of each kind",
+    )
+    for overlap in options.overlaps:
+        for grades in (2, 3, 4):
+            of_size = [
+                [
+                    kept(*sparse(overlap, grades, assessors, options.seed + seed))
+                    for seed in range(options.votes)
+                ]
+                for assessors in (2, 3, 5, 10, 30)
+            ]
+            figures = np.array(of_size)  # [assessors, seed, (mv, auto, probability)]
+            below = figures[:, :, 0] - figures[:, :, 1]
+            means = " ".join(f"{mean:.3f}" for mean in below.mean(axis=1))
+            vote, auto, sure = figures.mean(axis=(0, 1))
+            cells = [f"{vote:.3f}", f"{auto:.3f}", means, f"{sure:.2f}"]
+            table.row(f"{overlap:.0%}", grades, *cells)
+
+
+def sparse(overlap: float, grades: int, assessors: int, seed: int) -> tuple[Judgements, Qrels]:
+    """300 pairs with a vote, a share of them with a second one, of assessors drawn at random."""
+    random = np.random.default_rng([seed, round(100 * overlap), grades, assessors])
+    truth = random.choice(grades, 300, p=[0.6, *[0.4 / (grades - 1)] * (grades - 1)])
+    chosen = random.random((300, assessors)).argsort(axis=1)[:, :2]
+    given = np.stack([np.ones(300, np.bool_), random.random(300) < overlap], axis=1)
+    pair, who = np.repeat(np.arange(300), given.sum(axis=1)), chosen[given]
+    wrong = (random.random(len(pair)) > 0.88) * random.integers(1, grades, len(pair))
+    topics, docs, names = named(300, 6)
+    rows = q.Judgements.of(topics[pair], docs[pair], names[who], (truth[pair] + wrong) % grades)
+    return rows, q.Qrels.of(topics, docs, truth)
+
+
+def kept(judgements: Judgements, truth: Qrels) -> tuple[float, float, float]:
+    """Accuracy of `mv` and of `auto`, and the mean probability of its labels."""
+    vote, auto = (q.get(method).fit(judgements) for method in ("mv", "auto"))
+    at = auto.pairs.locate(truth.pairs)
+    accuracy = [float(right(merged, at, truth.grade).mean()) for merged in (vote, auto)]
+    return accuracy[0], accuracy[1], float(auto.posterior.max(axis=1).mean())
+
+
+def named(pairs: int, topics: int) -> tuple[Names, Names, Names]:
+    """Topics (in turn) and documents of pairs, and names of assessors."""
+    return (
+        np.array([f"t{at % topics:03d}" for at in range(pairs)], object),
+        np.array([f"d{at:05d}" for at in range(pairs)], object),
+        np.array([f"a{at:03d}" for at in range(pairs)], object),
+    )
+
+
+# --- with gold ------------------------------------------------------------------------------------
+
+
+def with_gold(options: Options) -> None:
+    """Print what gold for some topics gives on the others."""
+    table = Table(
+        "collection",
+        "topics with gold",
+        "one answer",
+        "mv",
+        "best assessor on the gold",
+        "auto",
+        "regret",
+        "95 % at most",
+        "worst",
         "log loss",
         "chosen",
-        title=f"dl21, gold for {TOPICS} topics, the others scored, {options.draws} draws",
+        title=f"{options.draws} draws of topics with gold, from seed {options.seed}",
     )
-    choices = Counter(row[4] for row in rows)
-    table.row(
-        f"{own.mean():.4f}",
-        f"{best.mean():.4f}",
-        f"{(own < best - error).mean():.0%}",
-        f"{loss.mean():.3f}",
-        ", ".join(f"{name} {times}" for name, times in sorted(choices.items())),
-    )
+    seeds = range(options.seed, options.seed + options.draws)
+    for name in options.gold:
+        collection = binary_crowd(name, options.topics if name == "dl21" else None)
+        row = learn(options.gold_topics, [(seed, *collection) for seed in seeds])
+        table.row(name, options.gold_topics, *row)
+    for kind in options.made:
+        row = learn(options.gold_topics, ((seed, *made(kind, seed)) for seed in seeds))
+        table.row(f"made: {kind}", options.gold_topics, *row)
 
 
-def five_topics(
-    judgements: Judgements, gold: Qrels, seed: int
-) -> tuple[float, float, float, float, str]:
-    """Accuracy of `auto` and of the best assessor, the error of the difference, log loss, choice.
+def learn(topics: int, drawn: Iterable[tuple[int, Judgements, Qrels]]) -> list[str]:
+    """The figures of one collection."""
+    rows = [some_topics(judgements, gold, topics, seed) for seed, judgements, gold in drawn]
+    one, vote, best, auto, loss = np.array([row[:5] for row in rows]).T
+    regret = np.fmax(vote, best) - auto
+    choices = Counter(row[5] for row in rows).most_common()
+    judge = "nobody" if np.isnan(best).all() else f"{best.mean():.3f}"
+    figures = (auto.mean(), regret.mean(), np.quantile(regret, 0.95), regret.max(), loss.mean())
+    return [
+        f"{one.mean():.3f}",
+        f"{vote.mean():.3f}",
+        judge,
+        *(f"{figure:.3f}" for figure in figures),
+        ", ".join(f"{choice} {times}" for choice, times in choices),
+    ]
 
-    The best is among those who judged half of the gold pairs; both are scored where it judged.
+
+def some_topics(
+    judgements: Judgements, gold: Qrels, topics: int, seed: int
+) -> tuple[float, float, float, float, float, str]:
+    """On topics without gold: accuracy of one answer, `mv`, the best assessor on the gold, `auto`;
+    the log loss of `auto`, and what it chose.
     """
-    drawn = np.random.default_rng(seed).choice(gold.topics.names, TOPICS, replace=False)
+    used = gold.topics.names[np.unique(gold.pairs.topic)]
+    drawn = np.random.default_rng(seed).choice(used, topics, replace=False)
     learned = Index(np.sort(drawn))
     given, held = gold[learned], gold[gold.topics.without(learned)]
-    merged = q.get("auto").fit(judgements, q.Given(gold=given))
-    code = np.full(len(judgements.pairs), -1)
-    code[judgements.pairs.locate(given.pairs)] = given.grade
-    inside = code[judgements.pair] >= 0
-    who, same = judgements.assessor[inside], (judgements.grade == code[judgements.pair])[inside]
-    count = np.bincount(who, minlength=len(judgements.assessors))
-    share = np.bincount(who, same, len(judgements.assessors)) / np.maximum(count, 1)
-    best = int(np.where(count > len(given) / 2, share, 0).argmax())
-    code[:] = -1
-    code[judgements.pairs.locate(held.pairs)] = held.grade
-    theirs = (judgements.assessor == best) & (code[judgements.pair] >= 0)
-    pair, truth = judgements.pair[theirs], code[judgements.pair[theirs]]
-    at = merged.pairs.locate(judgements.pairs)[pair]
-    own = right(merged.relevant[at], truth)
-    other = (judgements.grade[theirs] == truth).astype(np.float64)
-    error = standard_error(own - other, judgements.pairs.topic[pair])
-    loss = log_loss(merged.log_odds[at], truth)
+    merged = q.get("auto(draws=1)").fit(judgements, q.Given(gold=given))
+    judged = judgements.pairs.locate(held.pairs) >= 0
+    held = held.select(judged)
+    vote = q.get("mv").fit(judgements)
+    accuracies = [
+        float(right(fit, fit.pairs.locate(held.pairs), held.grade).mean()) for fit in (vote, merged)
+    ]
+    odds = merged.log_odds[merged.pairs.locate(held.pairs)]
     choice = merged.fit.notes[0].removeprefix("chosen: ").partition(",")[0]
-    return float(own.mean()), float(other.mean()), error, loss, choice
+    return (
+        constant(held.grade),
+        accuracies[0],
+        best_assessor(judgements, given, held),
+        accuracies[1],
+        log_loss(odds, held.grade),
+        "one alone" if choice.endswith(" alone") else choice,
+    )
+
+
+def best_assessor(judgements: Judgements, given: Qrels, held: Qrels) -> float:
+    """Accuracy of who is best on the gold, of those who judged nearly all; NaN without any."""
+    single = judgements.one_each()
+    often = single.per_assessor >= DILIGENT * len(np.unique(single.pair))
+    shares = []
+    for part in (given, held):
+        code = np.full(len(single.pairs), -1)
+        at = single.pairs.locate(part.pairs)
+        code[at[at >= 0]] = part.grade[at >= 0]
+        inside = code[single.pair] >= 0
+        who, same = single.assessor[inside], (single.grade == code[single.pair])[inside]
+        count = np.bincount(who, minlength=len(often))
+        shares.append(np.bincount(who, same, len(often)) / np.maximum(count, 1))
+    return float(shares[1][np.where(often, shares[0], -1).argmax()]) if often.any() else np.nan
+
+
+def made(kind: str, seed: int) -> tuple[Judgements, Qrels]:
+    """40 topics of 40 documents, judged by all of eight judges.
+
+    A judge says yes where skill, an error that is common to all, an own one, a leaning and the
+    topic's add up to more than 0. Copies: seven have a large common error, the eighth none.
+    """
+    random = np.random.default_rng([seed, 77])
+    topic = np.arange(1600) % 40
+    share = 1 / (1 + np.exp(-random.normal(-0.8, 0.8, 40)))
+    truth = (random.random(1600) < share[topic]).astype(np.int8)
+    skill, leaning = random.uniform(0.5, 1.3, 8), random.normal(0, 0.3, 8)
+    size = {"copies": 1.5, "hard pairs": 1.2, "yes-sayers": 0.8, "independent": 0.0}[kind]
+    common = size * random.normal(size=(1600, 1)) * np.ones(8)
+    if kind == "copies":
+        skill[:-1] *= 0.7
+        skill[-1], common[:, -1] = 1.4, 0.0
+    if kind == "yes-sayers":
+        leaning = random.uniform(0.3, 1.5, 8)
+    seen = skill * (2.0 * truth[:, None] - 1) + common + leaning
+    seen += random.normal(0, 0.4, 40)[topic][:, None] + random.normal(size=(1600, 8))
+    topics, docs, names = named(1600, 40)
+    pair, who = (part.ravel() for part in np.indices(seen.shape))
+    said = (seen > 0).ravel().astype(np.int8)
+    rows = q.Judgements.of(topics[pair], docs[pair], names[who], said)
+    return rows, q.Qrels.of(topics, docs, truth)
 
 
 def main(options: Options) -> None:
-    """Print all tables."""
+    """Print all tables, or one part of them."""
     warnings.simplefilter("ignore")
-    for name in (*options.crowds, "dl21"):
-        folder(name)
-    whole_crowds(options)
-    with_gold(options)
-    many_panels(options)
+    parts_wanted = (options.only,) if options.only else PARTS
+    if set(parts_wanted) - {"single"}:
+        for name in (*options.crowds, "dl21"):
+            folder(name)
+    tables = (single_votes, whole_crowds, with_gold, many_panels)
+    for part, table in zip(PARTS, tables, strict=True):
+        if part in parts_wanted:
+            table(options)
 
 
 if __name__ == "__main__":

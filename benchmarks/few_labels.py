@@ -283,7 +283,7 @@ def by_correct(
     alone = corrected.human_high - corrected.human_low
     return [
         [float(figure[m][known].mean()) for figure in (inside, width, alone)]
-        for m, known in enumerate(~np.isnan(corrected.low))
+        for m, known in enumerate(~np.isnan(width + alone))
     ]
 
 

@@ -41,7 +41,7 @@ from qrowd.collection.database.store import Store, Work
 from qrowd.collection.judging import events, queue, submission
 from qrowd.collection.judging.offer import Offer, body_of
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.people import workers
+from qrowd.collection.people import entry, workers
 from qrowd.collection.plan.exposure import exposure_of
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.toml import parse_plan
@@ -299,7 +299,7 @@ def material(options: Options) -> CampaignRows:
 def by_http(store: Store, address: str, worker: int) -> Ask:
     """Requests over one connection that stays open."""
     with store.write(NAME) as work:
-        link = workers.make_link(work, f"worker {worker}", 1)
+        link = entry.make_link(work, f"worker {worker}", 1)
     program = Worker(address, NAME)
     program.enter(link)
     return program.ask

@@ -36,7 +36,7 @@ from qrowd.collection.database.store import Store
 from qrowd.collection.judging import events, queue, submission
 from qrowd.collection.judging.offer import Offer
 from qrowd.collection.office import erasure
-from qrowd.collection.people import workers
+from qrowd.collection.people import entry, workers
 from qrowd.collection.publishing.export import export
 from qrowd.collection.record import audit
 from qrowd.web.robots.crowd import Crowd, by_content, make_robots, truth_of
@@ -141,7 +141,7 @@ def robots_of(store: Store, number: int, **options: Any) -> list[Robot]:
 def link_of(store: Store, person: str) -> str:
     """What lets somebody in."""
     with store.write(NAME) as work:
-        return workers.make_link(work, person, 300)
+        return entry.make_link(work, person, 300)
 
 
 # --- lines that need a server ---------------------------------------------------------------------

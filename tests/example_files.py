@@ -116,6 +116,7 @@ def save_example_files(folder: Path) -> None:
         main(["campaign", "new", str(folder / "plan.toml"), "-o", database, "--launch"])
         machine = (folder / "machine.tsv").read_text().replace("judge-a", "earlier")
         (folder / "earlier.tsv").write_text(machine)
+        main(["campaign", "links", database, "ann", "bob"])
         main(["campaign", "import", database, str(folder / "earlier.tsv")])
         main(["campaign", "release", database, "-o", str(folder / "release.zip"), "--yes"])
 

@@ -82,7 +82,7 @@ class Param:
     def allowed(self) -> str:
         """The values it takes, in words."""
         if self.choices:
-            return "one of " + ", ".join(map(str, self.choices))
+            return "one of " + ", ".join(str(choice) or '""' for choice in self.choices)
         kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
         if self.item is not None:
             return "a list of " + kinds[self.item].removeprefix("a ") + "s"

@@ -62,3 +62,14 @@ def test_the_objective_never_falls(spec: str, seed: int) -> None:
     assert len(trace) > 1
     slack = 1e-3 if spec.startswith("m3v") else 1e-9  # its weights are rough until labels settle
     assert (np.diff(trace) >= -slack * np.abs(trace[1:])).all()
+
+
+def test_glad_stops_where_abilities_stand_still() -> None:
+    """With a looser end an ability was off by 1 %, a probability by .005, and a label flipped."""
+    rows = q.simulate(
+        topics=5, documents=40, assessors=20, votes=5, difficulty=0.5, seed=1
+    ).judgements
+    usual, exact = q.GLAD().fit(rows), q.GLAD(tol=1e-15, max_iter=20_000).fit(rows)
+    assert usual.fit.converged
+    np.testing.assert_allclose(usual.assessors["ability"], exact.assessors["ability"], rtol=1e-3)
+    np.testing.assert_allclose(usual.relevant, exact.relevant, atol=1e-4)

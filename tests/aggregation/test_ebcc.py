@@ -43,6 +43,27 @@ def test_evidence_keeps_one_subtype_where_errors_are_independent() -> None:
     assert merged.details["subtypes"].shape == (2, 1)
 
 
+def test_subtypes_do_not_swallow_a_grade() -> None:
+    """Errors are independent, two of eight answer at random or always yes: the bound of ten
+    subtypes is larger by 8, and nine of ten of its grades are wrong.
+    """
+    random = np.random.default_rng(4)
+    truth = random.random(500) < 0.1
+    said = truth[:, None] ^ (random.random((500, 8)) > random.normal(0.75, 0.06, 8))
+    said |= random.random((500, 8)) < 0.2
+    said[:, 0], said[:, 1] = random.random(500) < 0.5, True
+    docs, names = ([f"{kind}{at:03d}" for at in range(500)] for kind in "da")
+    pair, who = (part.ravel() for part in np.indices(said.shape))
+    rows = q.Judgements.of(
+        ["t"] * 4000, np.array(docs)[pair], np.array(names)[who], said.ravel().astype(int)
+    )
+    gold = q.Qrels.of(["t"] * 500, docs, truth.astype(int))
+    one, ten = (q.EBCC(subtypes=number).fit(rows) for number in (1, 10))
+    assert ten.fit.trace[-1] > one.fit.trace[-1]
+    assert accuracy(ten, gold) < 0.5 < 0.85 < accuracy(one, gold)
+    assert accuracy(q.EBCC().fit(rows), gold) == accuracy(one, gold)
+
+
 def test_gold_that_nobody_judged_moves_nothing() -> None:
     rows, _ = hard_kinds(200, 6)
     gold = q.Qrels.of(["new"] * 30, [f"x{at}" for at in range(30)], [1] * 30)

@@ -16,7 +16,7 @@ from tests.collection.making import material
 from qrowd.collection.database.schema import assignment
 from qrowd.collection.judging import queue
 from qrowd.collection.judging.offer import Offer
-from qrowd.collection.people import workers
+from qrowd.collection.people import entry, workers
 from qrowd.collection.record import audit
 
 PLAN = """
@@ -128,7 +128,7 @@ def test_a_link_that_has_ended_and_one_that_is_not_whole(browser: Browser, tmp_p
     made = material(topics=1, pool=3, gold_sets=0)
     with serve_campaign(tmp_path, PLAN.format(accept="automatic", warn=5), made) as site:
         with site.store.write("tiny") as work:
-            ended = workers.make_link(work, "ann", days=-1)
+            ended = entry.make_link(work, "ann", days=-1)
         page = browser.new_page(viewport=WIDE)  # type: ignore[arg-type]
         for link in (f"{site.address}/judge/tiny?link={ended}", site.link[:-4]):
             page.goto(link)

@@ -50,6 +50,7 @@ LINES = {
     "campaign extend": "campaign extend campaign.db --budget 5",
     "campaign status": "campaign status campaign.db",
     "campaign act": "campaign act campaign.db pause",
+    "campaign people": "campaign people campaign.db",
     "campaign links": "campaign links campaign.db ann",
     "campaign pay": "campaign pay campaign.db",
     "campaign review": "campaign review campaign.db",

@@ -18,6 +18,8 @@ from qrowd.collection.database.schema import (
     document,
     gold,
     judging_set,
+    link,
+    listed_person,
     member,
     pair,
     place,
@@ -28,6 +30,7 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.verification import broken
 from qrowd.collection.judging import submission
+from qrowd.collection.people import entry
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.record import audit
 from qrowd.collection.record.act import all_acts
@@ -47,6 +50,8 @@ TABLES = (
     place,
     appeal,
     sampled,
+    listed_person,
+    link,
 )
 BY_HAND = PLAN.replace("seed = 1", 'seed = 1\naccept = "by hand"')
 
@@ -140,6 +145,13 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
         performed(site, "pause", {})
     elif act == "answer appeal":
         details = {"appeal": refused_and_appealed(site), "won": True, "reply": "yes"}
+    elif act == "change entry":
+        details = {"entry": "listed"}
+    elif act in ("list people", "make links"):
+        details = {"people": ["ann", "bob"]}
+    elif act in ("take off list", "revoke links"):
+        site.work(entry.make_link, "bob")
+        details = {"person": site.work(entry.listed_as, "bob").id}
     elif act == "extend":
         return lambda: extended(site)
     return lambda: performed(site, act, details)

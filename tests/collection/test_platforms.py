@@ -134,7 +134,9 @@ def test_a_visit_is_for_so_many_batches(tmp_path: Path) -> None:
     from qrowd.collection.people import workers
 
     text = PLAN.replace("seed = 1", "seed = 1\nhits_per_session = 2")
-    site = make_site(f"sqlite:///{tmp_path / 'c.db'}", text + '[platform]\npreset = "prolific"\n')
+    site = make_site(
+        f"sqlite:///{tmp_path / 'c.db'}", text + '[platform]\npreset = "prolific"\nplaces = 9\n'
+    )
 
     def visits(session: str) -> int:
         found = site.work(workers.enter, "prolific", "p1", parameters={"SESSION_ID": session})

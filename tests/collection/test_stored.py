@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import itertools
 import json
 import zipfile
@@ -48,8 +49,11 @@ from qrowd.collection.judging.assignments import by_id
 from qrowd.collection.judging.offer import show
 from qrowd.collection.judging.queue import Nothing
 from qrowd.collection.office import erasure
-from qrowd.collection.people import workers
+from qrowd.collection.office.pace import pace_of
+from qrowd.collection.office.todo import needs
+from qrowd.collection.people import entry, workers
 from qrowd.collection.people.workers import leave, use_code
+from qrowd.collection.plan.toml import rewritten
 from qrowd.collection.publishing.release import releases
 from qrowd.collection.record import audit
 from qrowd.collection.record.act import all_acts
@@ -119,7 +123,14 @@ def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
 
 
 def test_what_is_stored_is_read_and_exported_as_before(kept: Kept, tmp_path: Path) -> None:
-    assert summary(kept.store, tmp_path / "out") == kept.expected["campaigns"]
+    now = summary(kept.store, tmp_path / "out")
+    for name in (
+        kept.store.campaigns() if kept.expected["rules"]["people"].get("entry") is None else ()
+    ):
+        with kept.store.read(name) as work:  # without what was written into it, the plan of before
+            before = rewritten(work.plan.text, "people", {"entry": None})
+        now[name]["manifest"]["plan_sha256"] = hashlib.sha256(before.encode()).hexdigest()
+    assert now == kept.expected["campaigns"]
     kept.refuse_broken()
     with kept.store.read("free") as work:
         (row,) = releases(work)
@@ -132,6 +143,64 @@ def test_no_rule_of_a_stored_plan_changes(kept: Kept) -> None:
         now = rules_of(work.plan)
     for section, rules in kept.expected["rules"].items():
         assert {name: now[section][name] for name in rules} == rules
+
+
+PARAMETERS = {
+    "own": {"worker": "mallory"},
+    "generic": {"worker": "mallory"},
+    "prolific": {"PROLIFIC_PID": "mallory"},
+    "mturk": {"workerId": "mallory"},
+}
+
+
+def test_who_may_come_in_stays_as_it_was(kept: Kept) -> None:
+    """What was open goes on, with pay too, says so, and is closed by an act that can be undone."""
+    of_before = "entry" not in kept.expected["rules"]["people"]
+    for name in kept.expected["campaigns"]:
+        with kept.store.write(name) as work:
+            preset, rule = work.plan.platform.preset, work.plan.entry
+            if not of_before:
+                assert (name, rule) in {("panel", "listed"), (name, ENTRY[preset])}
+                if preset != "generic":  # which has free places, and ids of any shape
+                    with pytest.raises(RuleError):
+                        entry.admitted(work, parameters=PARAMETERS[preset])
+                continue
+            assert rule == "open"
+            came = entry.come_in(work, entry.admitted(work, parameters=PARAMETERS[preset]))
+            assert entry.admitted(work, parameters=PARAMETERS[preset]).worker == came.id
+            urgent = [need for need in needs(work, pace_of(work)) if need.urgent]
+            assert len(urgent) == (work.state != "closed")
+            closed = {"places": 1} | (urgent[0].details if urgent else {"entry": "links"})
+            number = audit.perform(work, "ada", "change entry", closed)
+        site = kept.site(name)
+        another = dict.fromkeys(PARAMETERS[preset], "trudy")
+        with kept.store.write(name) as work, pytest.raises(RuleError):
+            entry.admitted(work, parameters=another)
+        site.work(audit.undo, "ada", number)
+        assert site.work(entry.admitted, parameters=PARAMETERS[preset]).worker == came.id
+    kept.refuse_broken()
+
+
+ENTRY = {"own": "links", "generic": "platform", "prolific": "platform", "mturk": "platform"}
+
+
+def test_links_and_lists_are_kept(kept: Kept) -> None:
+    if "list people" not in acts_of(kept.expected):
+        return
+    with kept.store.write("panel") as work:
+        lines = {line.platform_id: line for line in entry.people(work)}
+        assert {name: line.state for name, line in lines.items()} == {
+            "zoe": "listed",
+            "yan": "off",
+            "ann": "listed",
+            "xan": "listed",
+            "wes": "listed",
+        }
+        assert (lines["zoe"].name, lines["zoe"].email) == ("Zoe", "zoe@example.org")
+        assert {name for name, line in lines.items() if line.key} == {"ann", "xan"}
+        came = entry.admitted(work, entry.link_text(work, str(lines["ann"].key)))
+        assert came.worker == lines["ann"].worker_id
+        assert came.worker is not None
 
 
 def record(store: Store) -> list[tuple[str, Any]]:
@@ -366,7 +435,13 @@ def test_drafts_are_answered_on_and_launched(
             draft = fill_in(draft, StepForm("budget", {"pay.budget": "5000"}), "new", one["at"] + 2)
         assert problems(draft) == []
         assert set(draft.answered) == set(all_steps())
+        rule = draft.plan.entry
+        assert (draft.since < "0004") == (
+            rule == "open"
+        )  # which is allowed to those of before only
         assert launch.launch(store, draft, "new") > 0
+        with store.read(draft.plan.campaign.name) as work:
+            assert work.plan.entry == rule
     assert sorted(store.campaigns()) == ["half-a-campaign", "nearly-ready", "old"]
     for name in store.campaigns():
         with store.read(name) as work:

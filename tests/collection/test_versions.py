@@ -136,6 +136,8 @@ def test_versions_keep_the_data(url: str, tmp_path: Path, monkeypatch: pytest.Mo
     from qrowd.collection.database.verification import broken
 
     site = make_site(url)
+    opening.downgrade(site.store, "0003")  # its plan gets the rules of before
+    opening.upgrade(site.store)
     for name in ("ann", "bob"):
         site.whole(site.worker(name))
     before = files_of(site.store, "tiny", tmp_path / "before")
@@ -153,6 +155,19 @@ def test_versions_keep_the_data(url: str, tmp_path: Path, monkeypatch: pytest.Mo
         with site.store.read("tiny") as work:
             assert broken(work) == []
         before = files_of(site.store, "tiny", tmp_path / "again")
+    site.store.engine.dispose()
+
+
+def test_lists_keep_a_database_from_going_back(url: str) -> None:
+    from tests.collection.making import make_site
+
+    from qrowd.collection.people import entry
+
+    site = make_site(url)
+    site.work(entry.make_link, "ann")
+    with pytest.raises(StoreError, match="there are people on lists"):
+        opening.downgrade(site.store, "0003")
+    assert opening.version(site.store) == opening.newest_version()
     site.store.engine.dispose()
 
 

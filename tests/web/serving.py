@@ -11,7 +11,7 @@ from typing import Any
 from starlette.testclient import TestClient
 from tests.collection.making import PLAN, Site, make_site
 
-from qrowd.collection.people import workers
+from qrowd.collection.people import entry, workers
 from qrowd.web.access import new_token
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
@@ -29,7 +29,7 @@ class Server:
 
     def link(self, person: str, days: float = 1) -> str:
         """A worker's link."""
-        return str(self.site.work(workers.make_link, person, days))
+        return str(self.site.work(entry.make_link, person, days))
 
     def worker(self, person: str) -> dict[str, str]:
         """The headers of a worker who came in by a link."""

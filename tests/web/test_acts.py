@@ -204,6 +204,9 @@ PLACES: dict[str, set[str]] = {
     "batch": {"assignment"},
     "gold": {"set"},
     "appeal": {"appeal"},
+    "entry": set(),
+    "people": set(),
+    "listed": {"person"},
 }
 
 

@@ -1,96 +1,297 @@
-"""Every route as each role and as a member of another campaign: refused where it must be.
+"""Every route of the application as each role, single scopes too, and as members of another
+campaign: refused where it must be, and nobody is turned away wrongly.
 
-Pages here; `test_contract` has the roles of the JSON interface, whose operations are asked here by
-members of another campaign. A page that is not in `OWNERS` fails.
+`RULES` says who may, route by route, pages and JSON: a route that is not in it fails. Routes are
+those that the application itself has.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.routing import APIRoute
 from sqlalchemy import func, select
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Mount, Route
+from tests.collection.conftest import ENGINES, fresh_postgresql
 from tests.collection.making import PLAN, material
 from tests.web.office import Desk, desk
-from tests.web.serving import Server
-from tests.web.test_contract import PUBLIC, operations
-from tests.web.test_contract import ask as ask_api
+from tests.web.serving import API, Server, make_server
 
 from qrowd.collection.database.schema import (
+    account,
     audit,
     campaign,
     decision,
     entry,
     event,
     job,
+    link,
+    listed_person,
+    member_role,
     message,
+    token,
     worker,
 )
 from qrowd.collection.drafts.draft import all_drafts, new_draft
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.people import workers
 from qrowd.collection.plan.toml import parse_plan
-from qrowd.web.access import new_token
+from qrowd.web import accounts
+from qrowd.web.access import SCOPES, new_token
 from qrowd.web.files import drafts_in
 
-# the first pattern that fits says who may
-OWNERS = (
-    (r"/judge/.*|/set-up|/sign-in|/join|/", "everybody"),
-    (r"/campaigns|/sign-out|/password", "signed in"),
-    (r"/campaigns/\{name\}/experts(/.*)?", "expert"),
-    (r"/campaigns/\{name\}(/.*)?", "organiser"),
-    (r"/accounts(/.*)?|/drafts(/.*)?", "administrator"),
+SCOPED = SCOPES["organiser"]
+# everybody; whoever has a secret (a password, a link, an invitation, a ticket); whoever is signed
+# in; a role of the campaign, of an organiser by the scope that is needed
+RULES = {
+    "everybody": """
+        GET /
+        GET /api/campaigns/{name}/about
+        GET /api/openapi.json
+        GET /join
+        GET /judge/{name}
+        GET /judge/{name}/me
+        GET /set-up
+        GET /sign-in
+        GET /static
+    """,
+    "secret": """
+        GET /judge/{name}/original/{ticket}
+        GET /judge/{name}/original/{ticket}/{number}
+        POST /api/campaigns/{name}/enter
+        POST /api/join
+        POST /api/set-up
+        POST /api/sign-in
+        POST /join
+        POST /set-up
+        POST /sign-in
+    """,
+    "signed in": """
+        GET /api/campaigns
+        GET /api/me
+        GET /campaigns
+        GET /password
+        POST /api/sign-out
+        POST /sign-out
+    """,
+    "signed in, with a secret": """
+        POST /api/password
+        POST /password
+    """,
+    "worker": """
+        GET /api/campaigns/{name}/judging/batches/{key}/review
+        GET /api/campaigns/{name}/judging/data
+        GET /api/campaigns/{name}/judging/me
+        GET /api/campaigns/{name}/judging/session
+        GET /api/campaigns/{name}/judging/sets/{key}/documents/{position}
+        GET /judge/{name}/documents/{key}/{position}
+        POST /api/campaigns/{name}/judging/answers
+        POST /api/campaigns/{name}/judging/batches/{key}/appeal
+        POST /api/campaigns/{name}/judging/batches/{key}/finish
+        POST /api/campaigns/{name}/judging/batches/{key}/return
+        POST /api/campaigns/{name}/judging/batches/{key}/submit
+        POST /api/campaigns/{name}/judging/consent
+        POST /api/campaigns/{name}/judging/forget
+        POST /api/campaigns/{name}/judging/leave
+        POST /api/campaigns/{name}/judging/messages
+        POST /api/campaigns/{name}/judging/next
+        POST /api/campaigns/{name}/judging/questions
+        POST /api/campaigns/{name}/judging/sets/{key}/documents/{position}/disagree
+    """,
+    "expert": """
+        GET /api/campaigns/{name}/experts/decisions
+        GET /api/campaigns/{name}/experts/disputed
+        GET /api/campaigns/{name}/experts/documents
+        GET /api/campaigns/{name}/experts/objections
+        GET /api/campaigns/{name}/experts/objections/{number}
+        GET /api/campaigns/{name}/experts/queue
+        GET /api/campaigns/{name}/experts/sample
+        GET /api/campaigns/{name}/experts/topics
+        GET /api/campaigns/{name}/experts/votes
+        GET /campaigns/{name}/experts
+        GET /campaigns/{name}/experts/next
+        GET /campaigns/{name}/experts/objections/{number}
+        GET /campaigns/{name}/experts/original
+        GET /campaigns/{name}/experts/pair
+        GET /campaigns/{name}/experts/topic
+        POST /api/campaigns/{name}/experts/clarifications
+        POST /api/campaigns/{name}/experts/decisions
+        POST /api/campaigns/{name}/experts/objections/{number}
+        POST /api/campaigns/{name}/experts/sample
+        POST /campaigns/{name}/experts/objections/{number}
+        POST /campaigns/{name}/experts/pair
+    """,
+    "read": """
+        GET /api/campaigns/{name}/acts
+        GET /api/campaigns/{name}/cost-of-target
+        GET /api/campaigns/{name}/experts/all-decisions
+        GET /api/campaigns/{name}/experts/error-rate
+        GET /api/campaigns/{name}/jobs/{number}
+        GET /api/campaigns/{name}/money
+        GET /api/campaigns/{name}/notices
+        GET /api/campaigns/{name}/results/{kind}
+        GET /api/campaigns/{name}/status
+        GET /api/campaigns/{name}/workers
+        GET /campaigns/{name}
+        GET /campaigns/{name}/acts
+        GET /campaigns/{name}/batches
+        GET /campaigns/{name}/coverage
+        GET /campaigns/{name}/decisions
+        GET /campaigns/{name}/disputed
+        GET /campaigns/{name}/gold
+        GET /campaigns/{name}/money
+        GET /campaigns/{name}/quality
+        GET /campaigns/{name}/systems
+        GET /campaigns/{name}/workers
+        GET /campaigns/{name}/workers/{number}
+    """,
+    "manage": """
+        GET /campaigns/{name}/extend
+        POST /api/campaigns/{name}/acts
+        POST /api/campaigns/{name}/acts/{number}/undo
+        POST /api/campaigns/{name}/experts/draw
+        POST /api/campaigns/{name}/extensions
+        POST /api/campaigns/{name}/notices/{number}/done
+        POST /api/campaigns/{name}/results/{kind}
+        POST /api/campaigns/{name}/runs
+        POST /campaigns/{name}/act
+        POST /campaigns/{name}/acts/{number}/undo
+        POST /campaigns/{name}/decisions/effect
+        POST /campaigns/{name}/decisions/sample
+        POST /campaigns/{name}/extend
+        POST /campaigns/{name}/find
+        POST /campaigns/{name}/notices/{number}/done
+        POST /campaigns/{name}/runs
+    """,
+    "pay": """
+        GET /api/campaigns/{name}/money/owed
+        POST /api/campaigns/{name}/codes
+        POST /api/campaigns/{name}/money
+    """,
+    "people": """
+        GET /api/campaigns/{name}/appeals
+        GET /api/campaigns/{name}/people
+        GET /campaigns/{name}/appeals
+        GET /campaigns/{name}/people
+        POST /api/campaigns/{name}/appeals/{number}
+        POST /api/campaigns/{name}/links
+        POST /api/campaigns/{name}/messages
+        POST /api/campaigns/{name}/tokens
+        POST /api/campaigns/{name}/workers/{number}/forget
+        POST /campaigns/{name}/links
+        POST /campaigns/{name}/people/{number}/forget
+        POST /campaigns/{name}/workers/{number}/forget
+    """,
+    "export": """
+        GET /api/campaigns/{name}/files/{file}
+        GET /api/campaigns/{name}/releases
+        GET /api/campaigns/{name}/releases/{number}/zip
+        GET /campaigns/{name}/releases
+        GET /campaigns/{name}/releases/{number}/zip
+        POST /api/campaigns/{name}/releases
+        POST /campaigns/{name}/releases
+    """,
+    "administrator": """
+        DELETE /api/roles
+        GET /accounts
+        GET /api/accounts
+        GET /drafts/{key}
+        GET /drafts/{key}/gold/grade
+        GET /drafts/{key}/launch
+        GET /drafts/{key}/passing
+        GET /drafts/{key}/plan
+        GET /drafts/{key}/plan.toml
+        GET /drafts/{key}/plan.zip
+        GET /drafts/{key}/rehearsal
+        GET /drafts/{key}/{name}
+        POST /accounts
+        POST /accounts/roles
+        POST /api/campaigns
+        POST /api/invitations
+        POST /drafts
+        POST /drafts/{key}/delete
+        POST /drafts/{key}/gold/grade
+        POST /drafts/{key}/launch
+        POST /drafts/{key}/rehearsal
+        POST /drafts/{key}/{name}
+        POST /drafts/{key}/{name}/preview
+        PUT /api/roles
+    """,
+}
+RULE_OF = {
+    line.strip(): rule for rule, lines in RULES.items() for line in lines.split("\n") if line
+}
+NAMED = ("/campaigns/{name}/experts/", "/api/campaigns/{name}/experts/", "/accounts/roles")
+COUNTED = (
+    account,
+    audit,
+    campaign,
+    decision,
+    entry,
+    event,
+    job,
+    link,
+    listed_person,
+    member_role,
+    message,
+    token,
+    worker,
 )
-NAMED = ("/campaigns/{name}/experts/", "/accounts/roles")  # forms say of what
-COUNTED = (audit, campaign, decision, entry, event, job, message, worker)
 
 
-def pages(routes: list[BaseRoute]) -> list[tuple[str, str]]:
-    """Method and path of every page, also of routers inside of routers."""
-    found = []
+def routes_in(routes: list[BaseRoute]) -> Iterator[str]:
+    """Method and path of every route, also of routers inside of routers."""
     for route in routes:
-        if isinstance(route, APIRoute) and not route.include_in_schema:
-            found += [(method, route.path) for method in sorted(route.methods or ())]
-        found += pages(getattr(getattr(route, "original_router", None), "routes", []))
-    return found
+        if isinstance(route, APIRoute | Route):
+            yield from (f"{method} {route.path}" for method in (route.methods or set()) - {"HEAD"})
+        elif isinstance(route, Mount):
+            yield f"GET {route.path}"
+        yield from routes_in(getattr(getattr(route, "original_router", None), "routes", []))
 
 
-def owner_of(path: str) -> str:
-    """Who may open a page."""
-    return next((who for pattern, who in OWNERS if re.fullmatch(pattern, path)), "")
+def routes_of(server: Server) -> list[str]:
+    """Every route of the application."""
+    return sorted(set(routes_in(server.client.app.routes)))  # type: ignore[attr-defined]
 
 
-def allowed(owner: str, role: str) -> bool:
-    """Whether a role may."""
-    if owner == "everybody":
+def allowed(rule: str, role: str) -> bool:
+    """Whether a role may; "people" is a token with that scope alone."""
+    if rule in ("everybody", "secret"):
         return True
-    if owner == "signed in":
+    if rule.startswith("signed in"):
         return role != "nobody"
-    return role == owner or (role, owner) == ("administrator", "organiser")
+    if role in ("organiser", "organiser by account", "administrator"):
+        return rule in SCOPED or rule == role
+    return rule == role.removesuffix(" by account")
 
 
 def members(server: Server) -> dict[str, Desk]:
-    """Somebody of each role; three of them belong to another campaign."""
-    plan = parse_plan(PLAN.replace('"tiny"', '"other"'))
-    create_campaign(server.site.store, plan, material())
+    """Somebody of each role, and of each scope alone; the same of another campaign."""
+    store, plan = server.site.store, parse_plan(PLAN.replace('"tiny"', '"other"'))
+    create_campaign(store, plan, material())
     found = {role: desk(server, role) for role in ("nobody", "worker", "expert", "organiser")}
     found["administrator"] = desk(server, "organiser", campaign_id=None)
-    with server.site.store.write("other") as work:
+    found |= {scope: desk(server, "organiser", scopes=[scope]) for scope in SCOPED}
+    for name, where in (("tiny", ""), ("other", " elsewhere")):
+        for role in ("organiser", "expert"):
+            login = f"{role}{where}"
+            with store.transaction() as db:
+                number = accounts.new_account(db, store.clock(), login, "a long password")
+            accounts.give_role(store, login, name, role)
+            with store.transaction() as db:
+                plain = new_token(db, store.clock(), role, account_id=number)
+            found[f"{role}{where} by account"] = Desk(server, plain)
+    with store.write("other") as work:
         eve, ann = workers.expert(work, "eve"), workers.enter(work, "own", "ann").id
+        here: dict[str, Any] = {"campaign_id": work.campaign}
         tokens = {
-            "worker elsewhere": new_token(
-                work.db, work.now, "worker", campaign_id=work.campaign, worker_id=ann
-            ),
-            "expert elsewhere": new_token(
-                work.db, work.now, "expert", campaign_id=work.campaign, worker_id=eve
-            ),
-            "organiser elsewhere": new_token(
-                work.db, work.now, "organiser", campaign_id=work.campaign
-            ),
+            "worker elsewhere": new_token(work.db, work.now, "worker", worker_id=ann, **here),
+            "expert elsewhere": new_token(work.db, work.now, "expert", worker_id=eve, **here),
+            "organiser elsewhere": new_token(work.db, work.now, "organiser", **here),
         }
     return found | {role: Desk(server, plain) for role, plain in tokens.items()}
 
@@ -102,12 +303,19 @@ def a_draft(server: Server) -> str:
     return found[0].key
 
 
-def ask(who: Desk, method: str, path: str) -> Any:
-    """A page of the campaign `tiny`, or what its form sends, with nothing filled in."""
-    filled = path.replace("{name}", "tiny").replace("{step}", "name")
+def ask(who: Desk, route: str) -> Any:
+    """A route of the campaign `tiny`, with nothing filled in: a page with a cookie, or JSON."""
+    method, path = route.split(" ")
+    filled = path.replace("{name}", "name" if path.startswith("/drafts") else "tiny")
     filled = filled.replace("{key}", a_draft(who.server)) if "/drafts/" in path else filled
-    filled = re.sub(r"\{(number|position)(:\w+)?\}", "1", filled)
-    filled = re.sub(r"\{\w+(:\w+)?\}", "x", filled)
+    filled = filled.replace("{kind}", "merge").replace("{file}", "a.b")
+    filled = re.sub(r"\{(number|position)\}", "1", filled)
+    filled = re.sub(r"\{\w+\}", "x", filled)
+    if path.startswith(("/api/", "/judge/")):
+        who.server.client.cookies.clear()
+        headers = {"Authorization": f"Bearer {who.token}"} if who.token else {}
+        body: Any = None if method == "GET" else {}
+        return who.server.client.request(method, filled, json=body, headers=headers)
     # an act that there is, so that only the role can be the reason to refuse it
     return who.get(filled) if method == "GET" else who.post(filled, sure="yes", act="pause")
 
@@ -133,54 +341,66 @@ def refused(reply: Any) -> bool:
     return reply.status_code in (401, 403, 404) or (reply.status_code == 303 and to_sign_in)
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
-def test_every_page_is_refused_where_it_must_be(
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_route_is_refused_where_it_must_be(
     engine: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    from tests.collection.conftest import fresh_postgresql
-    from tests.web.serving import make_server
-
     url = "" if engine == "sqlite" else fresh_postgresql(request.getfixturevalue("postgresql"))
     with make_server(tmp_path, url) as server:
-        found, people_of = pages(server.client.app.routes), members(server)  # type: ignore[attr-defined]
-        assert len(found) > 15
-        assert [path for _, path in found if not owner_of(path)] == []
+        routes, people_of = routes_of(server), members(server)
+        assert len(routes) > 140
+        assert set(routes) == RULE_OF.keys() - {""}, "say in RULES who may open a new route"
         a_draft(server)
         before = rows(server)
         for role, who in people_of.items():
-            for method, path in found:
-                if not allowed(owner_of(path), role):
-                    reply = ask(who, method, path)
-                    assert refused(reply), (role, method, path, reply.status_code)
-        _nothing_is_open_to_members_of_another_campaign(server, people_of)
+            for route in routes:
+                if not allowed(RULE_OF[route], role):
+                    reply = ask(who, route)
+                    assert refused(reply), (role, route, reply.status_code)
+            _comes_in_nowhere(who, role)
         assert rows(server) == before
         if engine == "sqlite":
-            _nobody_is_turned_away_wrongly(people_of, found)
+            _nobody_is_turned_away_wrongly(people_of, routes)
 
 
-def _nothing_is_open_to_members_of_another_campaign(
-    server: Server, people_of: dict[str, Desk]
-) -> None:
-    """Every operation of the interface that names a campaign."""
-    found = [(method, path) for method, path in operations(server) if "{name}" in path]
-    assert len(found) > 50
-    for role in (one for one in people_of if one.endswith("elsewhere")):
-        headers = {"Authorization": f"Bearer {people_of[role].token}"}
-        for method, path in found:
-            if (method, path) not in PUBLIC:
-                status = ask_api(server, method, path, "tiny", headers)
-                assert status in (403, 404), (role, method, path, status)
+def _comes_in_nowhere(who: Desk, role: str) -> None:
+    """No role and no made-up name makes anybody a worker."""
+    client = who.server.client
+    client.cookies.clear()
+    headers = {"Authorization": f"Bearer {who.token}"} if who.token else {}
+    for name in ("tiny", "other"):
+        made_up: tuple[dict[str, Any], ...] = (
+            {},
+            {"parameters": {"worker": "mallory"}},
+            {"link": "x.y"},
+        )
+        for body in made_up:
+            reply = client.post(f"/api/campaigns/{name}/enter", json=body, headers=headers)
+            assert reply.status_code == 401, (role, name, body)
+        if role not in ("worker", "worker elsewhere"):
+            page = client.get(f"/judge/{name}?worker=mallory", headers=headers)
+            assert page.status_code == 401, (role, name)
 
 
-def _nobody_is_turned_away_wrongly(
-    people_of: dict[str, Desk], found: list[tuple[str, str]]
-) -> None:
+def _nobody_is_turned_away_wrongly(people_of: dict[str, Desk], routes: list[str]) -> None:
     for role, who in people_of.items():
-        for method, path in found:
-            owner = owner_of(path)
-            if allowed(owner, role) and path != "/sign-out" and owner != "everybody":
-                reply = ask(who, method, path)
+        for route in routes:
+            rule, path = RULE_OF[route], route.split(" ")[1]
+            plain = "secret" not in rule and "/sign-out" not in path and rule != "everybody"
+            if allowed(rule, role) and plain:
+                reply = ask(who, route)
                 of_one = path.count("{") > 1 or path.startswith(NAMED)  # which is not there
                 missing = reply.status_code == 404 and of_one
-                assert not refused(reply) or missing, (role, method, path, reply.status_code)
-                assert reply.status_code < 500, (role, method, path)
+                assert not refused(reply) or missing, (role, route, reply.status_code)
+                assert reply.status_code < 500, (role, route)
+
+
+def test_a_ticket_of_one_campaign_opens_nothing_under_the_name_of_another(server: Server) -> None:
+    create_campaign(server.site.store, parse_plan(PLAN.replace('"tiny"', '"other"')), material())
+    ann = server.worker("ann")
+    batch = server.client.post(f"{API}/judging/next", headers=ann).json()["batch"]
+    with server.site.store.read("tiny") as work:
+        numbers = [work.campaign, 1, batch["sets"][0]["key"], 1]
+    ticket = server.settings.signer("original").dumps(numbers)
+    for name, status in (("tiny", 200), ("other", 404), ("nowhere", 404)):
+        assert server.client.get(f"/judge/{name}/original/{ticket}").status_code == status

@@ -198,7 +198,7 @@ class _Correction:
         few = np.zeros(runs, np.bool_)
         if estimate.effective is not None:
             few = ~np.isnan(estimate.value) & (estimate.effective < FEWEST_EFFECTIVE)
-            notes += self._too_few(estimate.effective[few], measure)
+            notes += self._too_few(estimate.effective, few, measure)
         alike = (estimate.error == 0) & np.isfinite(estimate.freedom) & (self.design.share < 1)
         alike &= ~few
         if alike.any():
@@ -217,17 +217,17 @@ class _Correction:
         highest = np.inf if unbounded else 1.0
         return [np.clip(end, 0.0, highest) for end in ends]
 
-    def _too_few(self, effective: Floats, measure: Measure) -> list[str]:
-        """A sentence about runs whose scores rest on so many labels, and how many would do."""
-        if not len(effective):
+    def _too_few(self, effective: Floats, few: Mask, measure: Measure) -> list[str]:
+        """A sentence about runs whose scores rest on too few labels, and how many would do."""
+        if not few.any():
             return []
-        least, labels = float(effective.min()), self.design.labels
-        # half as many again, since chance may give the next sample fewer that count
-        enough = min(ceil(1.5 * labels * FEWEST_EFFECTIVE / least), self.design.size)
+        # twice what the run in the middle needs: others, and other samples, have fewer that count
+        usual, labels = max(float(np.median(effective)), 1.0), self.design.labels
+        enough = min(ceil(2 * labels * FEWEST_EFFECTIVE / usual), self.design.size)
         return [
-            f"{measure!r}: {len(effective)} of {len(self.design.runs)} runs have no interval: the "
-            f"labelled pairs that their scores rest on are worth {least:.1f} equal ones at the "
-            f"least, {FEWEST_EFFECTIVE} are needed; about {enough} labels chosen like these "
+            f"{measure!r}: {int(few.sum())} of {len(few)} runs have no interval: the labelled "
+            f"pairs that their scores rest on are worth {effective[few].min():.1f} equal ones at "
+            f"the least, {FEWEST_EFFECTIVE} are needed; about {enough} labels chosen like these "
             f"{labels} would do"
         ]
 

@@ -26,7 +26,7 @@ import numpy as np
 from qrowd import __version__
 from qrowd.content.similarity import Alike
 from qrowd.data.arrays import Array, Floats, Grades, Mask, over, pieces
-from qrowd.data.details import NONE, Details
+from qrowd.data.details import NONE, Caution, Details
 from qrowd.data.given import UNKNOWN, Given
 from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
@@ -35,6 +35,8 @@ from qrowd.data.provenance import Input, Provenance
 from qrowd.errors import NotConvergedWarning, ScaleError, UsageError
 from qrowd.kernel import COMPILING
 from qrowd.registry import spec_of
+
+SHARED = 5.0  # judgements beside others, for each number to be learned, that make it half known
 
 
 @dataclass
@@ -95,6 +97,24 @@ class Fitting:
         self.trace.append(float(objective))
         return float(objective) - before
 
+    @cached_property
+    def learned(self) -> Floats:
+        """How far those who judged each pair can be told from one another: 0 to 1.
+
+        An assessor with s judgements on pairs that others judged too, or that have gold, is known
+        by s^2 / (s^2 + h^2), h being 5 for each number of a confusion matrix; a pair has the mean.
+        """
+        rows, size = self.judgements, len(self.judgements.scale)
+        again = np.zeros(len(rows), np.bool_)  # an assessor's further judgements of one pair
+        again[1:] = (np.diff(rows.pair) == 0) & (np.diff(rows.assessor) == 0)
+        witnesses = np.bincount(rows.pair[~again], minlength=len(rows.pairs))
+        beside_others = (witnesses + (self.gold != UNKNOWN) > 1)[rows.pair]
+        shared = np.bincount(rows.assessor, beside_others, len(rows.assessors))
+        half = SHARED * size * (size - 1)
+        known = (shared**2 / (shared**2 + half**2))[rows.assessor]
+        votes = np.bincount(rows.pair, minlength=len(rows.pairs))
+        return over(np.bincount(rows.pair, known, len(rows.pairs)), votes)
+
     def clamped(self, posterior: Floats) -> Floats:
         """A copy of the posterior with certainty where there is gold."""
         result = np.array(posterior, np.float64)
@@ -136,6 +156,8 @@ class Fitting:
         if not keep_unvoted and not self.voted.all():
             posterior = np.where(self.voted[:, None], posterior, 1.0 / posterior.shape[1])
         posterior = self.clamped(posterior)
+        if columns and self.given.priors is None:
+            self._caution_of_strangers()
         table = {
             "judgements": self.judgements.per_assessor,
             "accuracy": self._accuracy(posterior),
@@ -153,6 +175,20 @@ class Fitting:
             copula=copula,
             provenance=self._provenance(),
         )
+
+    def _caution_of_strangers(self) -> None:
+        """Say it where the judgements hardly tell anything of those who gave them."""
+        voted = self.voted
+        strange = int((self.learned[voted] < 0.5).sum())
+        if strange > 0.1 * voted.sum():
+            self.notes.append(
+                Caution(
+                    f"too little can be learned of those who judged {strange} of "
+                    f"{int(voted.sum())} pairs: few of their judgements are on pairs that others "
+                    "judged too, or that have gold. What a model makes of them is a guess; `mv` "
+                    "and `auto` keep the votes there"
+                )
+            )
 
     def _provenance(self) -> Provenance:
         card, inputs = self.method.card, {"judgements": Input(len(self.judgements))}

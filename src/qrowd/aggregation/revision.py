@@ -23,7 +23,9 @@ _EDGE = 1e-12
 _LEAST = 1e-300
 
 
-def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> Merged:
+def recalibrate(
+    merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0, level: float = 1.0
+) -> Merged:
     """A merged belief whose probabilities of relevance are corrected by gold for some pairs.
 
     The gold should be a random sample of the pairs. Pairs that have it become certain and are
@@ -32,7 +34,9 @@ def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> M
 
     `draws`: how many draws of relevance the result holds, for intervals that know that the gold is
     a sample too. For each, the coefficients are learned again on topics drawn with replacement, and
-    every topic's shift is drawn about what its own gold says.
+    every topic's shift is drawn about what its own gold says. `level` is the precision with which
+    the common shift is held to 0: more than 1 where the gold is of a handful of topics, whose
+    shares of relevant documents may be unusual.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=60, assessors=9, votes=5, difficulty=0.6, seed=3)
@@ -58,7 +62,7 @@ def recalibrate(merged: Merged, gold: Qrels, seed: int = 0, draws: int = 0) -> M
     yes, no = (merged.posterior[:, part].sum(axis=1) for part in (relevant, ~relevant))
     limit = float(np.abs(odds[(yes > 0) & (no > 0)]).max(initial=0.0)) + 1.0
     odds = np.clip(odds, -limit, limit)
-    regression = Regression(odds, merged.pairs.topic, labelled, truth)
+    regression = Regression(odds, merged.pairs.topic, labelled, truth, level)
     made = _moved_to(merged, regression.corrected(), seed)
     posterior, fixed = made.posterior.copy(), merged.given.copy()
     posterior[labelled], fixed[labelled] = np.eye(len(merged.scale))[codes], True
@@ -117,12 +121,16 @@ def _drawn(merged: Merged, regression: Regression, draws: int, seed: int) -> Gra
 
 @dataclass(frozen=True, eq=False)
 class Regression:
-    """Gold on the `odds` (logs) of every pair: the `truth` of the labelled ones."""
+    """Gold on the `odds` (logs) of every pair: the `truth` of the labelled ones.
+
+    `level` is the precision with which the intercept is held to 0.
+    """
 
     odds: Floats
     topic: Codes
     labelled: Codes
     truth: Floats
+    level: float = 1.0
 
     @cached_property
     def _design(self) -> Floats:
@@ -138,10 +146,10 @@ class Regression:
     ) -> tuple[Floats, Floats]:
         """The likeliest coefficients and shifts, from 0 on, where Newton's steps are safe."""
         beta, shift, centre = np.zeros(2), np.zeros(topics), np.array([0.0, 1.0])
-        design = self._design[rows]
+        design, ridge = self._design[rows], np.array([self.level, 1.0])
         for _ in range(STEPS):
             before = beta
-            beta, shift = newton_step(design, topic, truth, beta, shift, centre, ridge=1.0)
+            beta, shift = newton_step(design, topic, truth, beta, shift, centre, ridge)
             if np.abs(beta - before).max() < 1e-9:
                 break
         return beta, shift
@@ -296,7 +304,7 @@ def newton_step(
     beta: Floats,
     shift: Floats,
     centre: Floats,
-    ridge: float = RIDGE,
+    ridge: float | Floats = RIDGE,
 ) -> tuple[Floats, Floats]:
     """One Newton step of the logistic regression with a shift u ~ N(0, 1) per topic.
 
@@ -320,7 +328,7 @@ def newton_step(
         b, u = beta + size * change, shift + size * moved
         eta = design @ b + u[topic]
         fit = (target * eta - np.logaddexp(0.0, eta)).sum()
-        return float(fit - ridge * ((b - centre) ** 2).sum() / 2 - (u**2).sum() / 2)
+        return float(fit - (ridge * (b - centre) ** 2).sum() / 2 - (u**2).sum() / 2)
 
     size, now = 1.0, objective(0.0)
     while objective(size) < now and size > 1e-6:  # a full step may go too far

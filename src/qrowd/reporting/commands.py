@@ -45,7 +45,7 @@ class Commands:
         if done.gold is not None:
             self.assessors = f"{judged} --gold {files.gold}"
         elif not rules and not done.given:  # the method saw all of these judgements and no more
-            self.assessors = f"{judged} --merge {shlex.quote(done.chosen)}"
+            self.assessors = f"{judged} --method {shlex.quote(done.chosen)}"
         # what writes each method's labels and probabilities
         crowd, before = files.judgements, []
         if done.screened is not None:

@@ -58,6 +58,7 @@ class Bearer:
     account: int | None = None
     name: str = ""
     plain_account: bool = False
+    ends: int | None = None  # when a program's token ends: what it makes does not outlive it
 
     @property
     def administrator(self) -> bool:
@@ -171,6 +172,7 @@ def bearer_of(store: Store, plain: str) -> Bearer:
         worker=row.worker_id,
         account=row.account_id,
         name=row.login or row.role,
+        ends=None if row.campaign_id is None else row.expires_at,
         plain_account=row.campaign_id is None
         and row.account_id is not None
         and not row.administrator,
@@ -297,6 +299,15 @@ class Member:
         """A transaction on the campaign."""
         return self.store.write(self.campaign)
 
+    def refuse_more(self, role: str, scopes: Iterable[str]) -> None:
+        """An error unless the token allows all that a token of this role and scopes would.
+
+        Experts see what everybody said, and decide: only whoever may do everything appoints one.
+        """
+        wanted = SCOPES["organiser"] if role == "expert" else scopes
+        for scope in sorted(set(wanted) & set(SCOPES["organiser"])):
+            self.refuse_without(scope)
+
     def refuse_without(self, scope: str) -> None:
         """An error unless the token allows this."""
         if scope not in self.scopes:
@@ -339,7 +350,8 @@ Exporter = Annotated[Member, _member("organiser", "export")]
 
 def administrator(bearer: Signed) -> Bearer:
     """Somebody to whom all campaigns are open."""
-    if not bearer.administrator or "manage" not in bearer.scopes:
+    # whoever gives accounts and roles gives everything
+    if not bearer.administrator or not bearer.scopes.issuperset(SCOPES["organiser"]):
         raise RuleError("no-access", "only an administrator of this server may do that")
     return bearer
 

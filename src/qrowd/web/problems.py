@@ -28,6 +28,10 @@ STATUS_OF_RULE = {
     "no-access": 403,
     "no-sign-in": 401,
     "expired-link": 401,
+    "needs-link": 401,
+    "wrong-address": 401,
+    "not-listed": 403,
+    "no-places": 403,
     "too-many": 429,
     "bad-value": 422,
 }

@@ -24,6 +24,7 @@ from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
 
 HEADER_SECONDS = 30.0  # a request's headers come within these, or twice as many
+START_SECONDS = 60  # uvicorn's 5 are too few on a busy machine: it would end each before it began
 AGAIN_AFTER = 5.0  # seconds after which a process that has ended is missed
 # settings that several processes learn from the environment: QROWD_FOLDER, ...
 _SHARED = ("folder", "database", "address", "log_level", "log_format")
@@ -46,7 +47,13 @@ def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
         for field in _SHARED:
             os.environ[f"QROWD_{field.upper()}"] = str(getattr(settings, field))
         name = "qrowd.web.server:app_of_environment"
-        config = uvicorn.Config(name, factory=True, workers=processes, **options)
+        config = uvicorn.Config(
+            name,
+            factory=True,
+            workers=processes,
+            timeout_worker_healthcheck=START_SECONDS,
+            **options,
+        )
         Multiprocess(config, sockets=[listening_socket(config)]).run()
 
 

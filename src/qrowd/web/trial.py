@@ -7,13 +7,14 @@ from pathlib import Path
 
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.people.entry import make_link
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.plan.way import Way
 from qrowd.collection.record.audit import perform
 from qrowd.data.topics import Topic
-from qrowd.web.api.workers import link_for
+from qrowd.web.api.workers import judging_page
 from qrowd.web.settings import Settings
 
 GOLD_TOPIC = "tomatoes"
@@ -91,4 +92,4 @@ def launch_campaign(settings: Settings, plan: Plan, rows: CampaignRows) -> str:
         create_campaign(store, plan, rows)
         with store.write(plan.campaign.name) as work:
             perform(work, "trial", "launch")
-            return link_for(work, settings, "you", 1)
+            return judging_page(work, settings, make_link(work, "you", 1))

@@ -11,9 +11,9 @@ import numpy as np
 from qrowd.aggregation.fit import Fitting, topic_folds
 from qrowd.aggregation.judgements.ds import DawidSkene
 from qrowd.aggregation.judgements.stack import Stacking
-from qrowd.aggregation.revision import Regression, recalibrate, with_log_odds
+from qrowd.aggregation.revision import Regression, recalibrate
 from qrowd.data.arrays import Array, Codes, Floats
-from qrowd.data.details import Details
+from qrowd.data.details import NONE, Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -27,6 +27,12 @@ TEMPER = 0.1  # correlation of errors that the probabilities of ds allow for
 CHECKED = 200_000  # judgements at most whose independence is checked
 REPLICATES = 5
 MODEL = DawidSkene(smoothing=1.0)
+LEVEL = 4.0  # precision of the common shift: the share of relevant pairs differs between topics
+UNSEEN = (
+    "without gold nobody can see whether this crowd says yes too often, or too seldom: gold for "
+    "some topics would show it"
+)
+DILIGENT = 0.95  # share of the pairs that who may stand alone has judged
 
 
 @method("auto", paper="qrowd", uses=("gold",), draws_rank=4, shares=True)
@@ -52,11 +58,26 @@ class Automatic:
     Where the check finds that assessors err together it is $v$; where it does not, or cannot tell,
     the mean $m$.
 
-    **With gold** for 20 judged pairs or more, in at least two topics, the vote, `ds` and, for two
-    grades, `stack` are each recalibrated (see `recalibrate`), and the one whose log loss is the
-    smallest on gold of topics held out (five folds of topics) is kept. What `stack` says of a gold
-    pair is learned without the pair's fold. Gold pairs keep their gold. The draws that are kept
-    for intervals each come from a recalibration of their own, on topics drawn with replacement.
+    Of an assessor whose judgements stand alone nothing can be learned. Whoever has $s_j$ judgements
+    on pairs that others judged too, or that have gold, is known by $k_j = s_j^2 / (s_j^2 + h^2)$
+    with $h = 5 K (K - 1)$; with $k_i$ the mean over the votes of pair $i$, $a$ the assumed
+    `accuracy` of a vote that stands alone, and $n_{ig}$ the plain votes, the belief is
+
+    $$k_i \, m_{ig} + (1 - k_i) \frac{n_{ig} + c}{n_i + K c}, \qquad c = \frac{1 - a}{K a - 1}$$
+
+    (or $v_{ig}$ for $m_{ig}$), and how many pairs follow from the assumption is said.
+
+    **With gold** for 20 judged pairs or more, in at least two topics, the vote, `ds`, their mean
+    and, for two grades, the vote with the weights of `stack` are each recalibrated (see
+    `recalibrate`; the shift that all topics share is held to 0 with precision 4, since a handful of
+    topics may have an unusual share of relevant documents), and the one whose log loss is the
+    smallest on gold of topics held out (five folds of topics) is kept. What a judge says alone, of
+    those who judged at least 95 % of the pairs, is kept instead where its loss is smaller still, by
+    Student's t over topics at the level $1 - 1/(m + 1)$ for the best of $m$ judges. What `stack`
+    says of a gold pair is learned without the pair's fold. Gold pairs keep their gold. The draws
+    that are kept for intervals each come from a recalibration of their own, on topics drawn with
+    replacement. Where what was chosen is right on no more of the held-out gold than the vote
+    without gold, that is said.
 
     What was chosen and why is among the notes of the fit, and `merge` prints it; the check's result
     is `details["independence"]`.
@@ -74,6 +95,9 @@ class Automatic:
     References: ours; how it fares is on the page "Which method, when".
     """
 
+    accuracy: float = param(
+        0.8, "how often a vote is right, assumed where that cannot be learned", above=0.5, below=1
+    )
     draws: int = param(200, "draws kept for intervals, where gold chose", at_least=1)
     seed: int = param(0, "of the check's made-up crowds", at_least=0)
 
@@ -83,18 +107,28 @@ class Automatic:
         labelled = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted).astype(np.int32)
         rows = fitting.judgements
         by_gold = len(labelled) >= ENOUGH and len(np.unique(rows.pairs.topic[labelled])) > 1
-        beliefs = _Beliefs(fitting, NOTHING if by_gold else replace(given, progress=None))
-        columns = {"informedness": beliefs.informedness}
+        given = NOTHING if by_gold else replace(given, progress=None)
+        beliefs = _Beliefs(fitting, given, self.accuracy)
+        samples, details = None, NONE
         if by_gold:
             made = _by_gold(fitting, beliefs, labelled, self.draws)
-            return fitting.merged(made.posterior, columns, samples=made.samples)
-        check = independence(
-            rows, MODEL, beliefs.given, replicates=REPLICATES, most=CHECKED, seed=self.seed
-        )
-        kept = "the vote" if check.together else "the mean of the vote and of ds"
-        fitting.notes += [f"chosen: {kept}", f"because {check.verdict}"]
-        posterior = beliefs.vote if check.together else beliefs.mean
-        return fitting.merged(posterior, columns, details=Details(own={"independence": check}))
+            posterior, samples = made.posterior, made.samples
+        else:
+            check = independence(
+                rows, MODEL, given, replicates=REPLICATES, most=CHECKED, seed=self.seed
+            )
+            kept = "the vote" if check.together else "the mean of the vote and of ds"
+            posterior = beliefs.vote if check.together else beliefs.mean
+            details = Details(own={"independence": check})
+            fitting.notes += [f"chosen: {kept}", f"because {check.verdict}", UNSEEN]
+        strange = int((fitting.learned[fitting.voted] < 0.5).sum())
+        if strange:
+            fitting.notes.append(
+                f"{strange} pairs keep their votes: a vote alone is taken to be right with "
+                f"probability {self.accuracy:g} there, an assumption (accuracy)"
+            )
+        columns = {"informedness": beliefs.informedness}
+        return fitting.merged(posterior, columns, samples=samples, details=details)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +137,7 @@ class _Beliefs:
 
     fitting: Fitting
     given: Given
+    accuracy: float
 
     @cached_property
     def ds(self) -> Merged:
@@ -141,16 +176,35 @@ class _Beliefs:
         odds = np.exp(log - log.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
-    @property
+    @cached_property
+    def assumed(self) -> Floats:
+        """The vote of assessors of whom nothing is known, but how often one vote is right."""
+        return self._assumed(self.fitting.judgements.votes)
+
+    def alone(self, assessor: int) -> Floats:
+        """What one assessor says."""
+        rows = self.fitting.judgements
+        return self._assumed(rows.select(rows.assessor == assessor).votes)
+
+    def _assumed(self, votes: Floats) -> Floats:
+        smoothed = votes + (1 - self.accuracy) / (votes.shape[1] * self.accuracy - 1)
+        return np.asarray(smoothed / smoothed.sum(axis=1, keepdims=True))
+
+    @cached_property
     def vote(self) -> Floats:
         """The smoothed vote."""
         smoothed = self.votes + 1
-        return np.asarray(smoothed / smoothed.sum(axis=1, keepdims=True))
+        return self._as_known(smoothed / smoothed.sum(axis=1, keepdims=True))
 
     @property
     def mean(self) -> Floats:
         """The mean of the smoothed vote and ds."""
-        return np.asarray((self.vote + self.tempered) / 2)
+        return (self.vote + self._as_known(self.tempered)) / 2
+
+    def _as_known(self, belief: Floats) -> Floats:
+        """A belief as far as assessors are known, and what is assumed for the rest."""
+        learned = self.fitting.learned[:, None]
+        return np.asarray(learned * belief + (1 - learned) * self.assumed)
 
 
 # --- with gold ------------------------------------------------------------------------------------
@@ -159,27 +213,70 @@ class _Beliefs:
 def _by_gold(fitting: Fitting, beliefs: _Beliefs, labelled: Codes, draws: int) -> Merged:
     """The belief that predicts gold of held-out topics best, recalibrated on all of it."""
     rows = fitting.judgements
+    topic = rows.pairs.topic[labelled]
     truth = rows.scale.relevant[fitting.gold[labelled]].astype(np.float64)
-    topic = rows.pairs.topic
     fold = topic_folds(rows.pairs, labelled)
-    candidates = {"vote": rows.scale.log_odds(beliefs.vote), "ds": beliefs.ds.log_odds}
-    if rows.scale.binary:  # on gold pairs as learned from gold of other folds
-        candidates["stack"] = _stack(fitting, labelled)
+    candidates = {"vote": beliefs.vote, "ds": beliefs.ds.posterior, "mean": beliefs.mean}
+    if rows.scale.binary:
+        candidates["stack"] = _stack(fitting, labelled, fold)
+
+    def predicted(belief: Floats) -> Floats:
+        """The log odds of each gold pair, recalibrated on gold of other folds."""
+        odds, after = rows.scale.log_odds(belief), np.zeros(len(labelled))
         for out in (fold == part for part in np.unique(fold)):
-            others = _stack(fitting, labelled[~out])
-            candidates["stack"][labelled[out]] = others[labelled[out]]
-    losses = {name: _loss(odds, topic, labelled, truth, fold) for name, odds in candidates.items()}
-    best = min(losses, key=lambda name: losses[name])
-    topics = len(np.unique(topic[labelled]))
-    listed = ", ".join(f"{name} {loss:.3f}" for name, loss in losses.items())
+            learned = Regression(odds, rows.pairs.topic, labelled[~out], truth[~out], LEVEL)
+            after[out] = learned.corrected()[labelled[out]]
+        return after
+
+    def losses(odds: Floats) -> Floats:
+        return np.logaddexp(0.0, np.where(truth > 0, -odds, odds))
+
+    held_out = {name: predicted(belief) for name, belief in candidates.items()}
+    loss = {name: losses(odds) for name, odds in held_out.items()}
+    best = min(loss, key=lambda name: loss[name].mean())
+    # the best of m judges looks better than it is: at this level less than one would by chance
+    alone = {code: predicted(beliefs.alone(code)) for code in _diligent(rows)}
+    if alone:
+        judge = min(alone, key=lambda code: losses(alone[code]).mean())
+        name = f"{rows.assessors.names[judge]} alone"
+        held_out[name], loss[name] = alone[judge], losses(alone[judge])
+        if _above(loss[best] - loss[name], topic, 1 - 1 / (len(alone) + 1)):
+            best, candidates[name] = name, beliefs.alone(judge)
+    listed = ", ".join(f"{name} {each.mean():.3f}" for name, each in loss.items())
+    rule = f" (of {len(alone)} judges alone the best must be better beyond chance)" * bool(alone)
+    count = len(np.unique(topic))
     fitting.notes += [
-        f"chosen: {best}, recalibrated on {len(labelled)} gold pairs of {topics} topics",
-        f"because its log loss is the smallest on gold of topics held out: {listed}",
+        f"chosen: {best}, recalibrated on {len(labelled)} gold pairs of {count} topics",
+        f"because its log loss is the smallest on gold of topics held out: {listed}{rule}",
     ]
+    without = rows.scale.log_odds(beliefs.vote)[labelled]
+    right = [float(np.mean((odds > 0) == (truth > 0))) for odds in (without, held_out[best])]
+    if right[1] <= right[0]:
+        fitting.notes.append(
+            f"gold did not help labels: {right[0]:.3f} of the gold are right by the vote without "
+            f"it, {right[1]:.3f} by what was chosen, topics held out"
+        )
     if len(set(truth)) == 1:
         fitting.notes.append("all of this gold is of one kind: it cannot tell the grades apart")
-    base = beliefs.ds if best == "ds" else replace(beliefs.ds, posterior=beliefs.vote)
-    return recalibrate(with_log_odds(base, candidates[best]), _gold(fitting, labelled), draws=draws)
+    base = replace(beliefs.ds, posterior=candidates[best])
+    return recalibrate(base, _gold(fitting, labelled), draws=draws, level=LEVEL)
+
+
+def _diligent(rows: Judgements) -> Codes:
+    """Those who judged nearly all of the judged pairs."""
+    single = rows.one_each()
+    judged = len(np.unique(single.pair))
+    return np.flatnonzero(single.per_assessor >= DILIGENT * judged).astype(np.int32)
+
+
+def _above(values: Floats, topic: Codes, level: float) -> bool:
+    """Whether the mean is above 0 at this level, by Student's t, topics being a sample."""
+    from scipy.special import stdtrit
+
+    sums = np.bincount(topic, values - values.mean())
+    used = len(np.unique(topic))
+    error = np.sqrt(used / (used - 1) * (sums**2).sum()) / len(values)
+    return bool(values.mean() > stdtrit(used - 1, level) * error)
 
 
 def _gold(fitting: Fitting, labelled: Array) -> Qrels:
@@ -191,18 +288,26 @@ def _gold(fitting: Fitting, labelled: Array) -> Qrels:
     return Qrels(rows.pairs.select(inside), grades)
 
 
-def _loss(odds: Floats, topic: Codes, labelled: Codes, truth: Floats, fold: Array) -> float:
-    """The log loss on held-out gold after recalibration on the rest."""
-    total = 0.0
-    for out in (fold == part for part in np.unique(fold)):
-        after = Regression(odds, topic, labelled[~out], truth[~out]).corrected()[labelled[out]]
-        total += float(np.logaddexp(0.0, np.where(truth[out] > 0, -after, after)).sum())
-    return total / len(labelled)
+def _stack(fitting: Fitting, labelled: Codes, fold: Array) -> Floats:
+    """The vote with the weights of a stack; on gold pairs, of one that saw gold of other folds.
 
+    The intercept is left to the recalibration, which knows that topics differ.
+    """
+    from scipy.special import expit
 
-def _stack(fitting: Fitting, labelled: Codes) -> Floats:
-    """Log odds by a stack that has seen the gold of these pairs."""
-    given = Given(gold=_gold(fitting, labelled))
+    rows = fitting.judgements
+    vote = np.where(rows.grade == 1, 1.0, -1.0)
+    vote = vote if rows.weight is None else vote * rows.weight
+
+    def odds(known: Codes, ridge: float | None) -> tuple[Floats, float]:
+        stack = Stacking(ridge=ridge).fit(rows, Given(gold=_gold(fitting, known)))
+        weight = vote * stack.assessors["weight"][rows.assessor]
+        total = np.asarray(np.bincount(rows.pair, weight, len(rows.pairs)), np.float64)
+        return total, stack.details["ridge"]
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConvergedWarning)
-        return Stacking(clamp=False).fit(fitting.judgements, given).log_odds
+        result, ridge = odds(labelled, None)
+        for out in (fold == part for part in np.unique(fold)):
+            result[labelled[out]] = odds(labelled[~out], ridge)[0][labelled[out]]
+    return np.asarray(expit(np.column_stack([-result, result])))

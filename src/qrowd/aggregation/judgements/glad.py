@@ -72,7 +72,7 @@ class GLAD:
     ease: float = param(1.0, "mean of log beta beforehand")
     spread: float = param(1.0, "standard deviation of abilities and of log beta", above=0)
     trust: float = param(1.0, "how much each judgement behind `priors` counts", at_least=0)
-    tol: float = param(1e-7, "stop when the objective gains less per judgement", above=0)
+    tol: float = param(1e-12, "stop when the objective gains less per judgement", above=0)
     max_iter: int = param(2000, "maximum number of iterations", at_least=1)
     clamp: bool = param(True, "gold is certain and teaches the abilities")
 

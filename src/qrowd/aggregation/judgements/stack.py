@@ -10,6 +10,7 @@ import numpy as np
 
 from qrowd.aggregation.fit import Fitting, topic_folds
 from qrowd.data.arrays import Array, Floats, Mask
+from qrowd.data.details import Details
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -91,8 +92,8 @@ class Stacking:
         seen = fitting.gold != UNKNOWN  # it has taught the weights, also where it fixes nothing
         if not self.clamp:
             fitting.gold = np.full_like(fitting.gold, UNKNOWN)
-        posterior = expit(np.column_stack([-odds, odds]))
-        return fitting.merged(posterior, {"weight": weight}, given_pairs=seen)
+        posterior, details = expit(np.column_stack([-odds, odds])), Details(own={"ridge": ridge})
+        return fitting.merged(posterior, {"weight": weight}, given_pairs=seen, details=details)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,6 +24,7 @@ from qrowd.errors import MissingExtraError
         plan.extend,
         office.status,
         office.act,
+        office.people,
         office.links,
         office.pay,
         office.review,

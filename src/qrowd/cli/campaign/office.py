@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -14,11 +15,12 @@ from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
 from qrowd.cli.output import say, show, show_json, show_people
 from qrowd.cli.verbs import Command
-from qrowd.errors import MissingExtraError, RuleError, UsageError
+from qrowd.errors import FormatError, MissingExtraError, RuleError, UsageError
 from qrowd.rendering import Table, percent, records, thousands
 
 if TYPE_CHECKING:
     from qrowd.collection.books.progress import Status
+    from qrowd.collection.people.entry import PersonRow
     from qrowd.collection.plan.sections import Plan
 
 
@@ -173,6 +175,7 @@ def act(
     default=30.0,
     help="How long a link lets its person in.",
 )
+@opt.switch("--revoke", help="Revoke all links of these people instead.")
 @opt.output
 @opt.as_json
 @opt.quiet
@@ -182,24 +185,136 @@ def links(
     name: str | None,
     address: str,
     days: float,
+    revoke: bool,
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Make a signed link for each person of your own panel; links expire.
+    """Make a signed link for each person, who is put on the campaign's list; links expire.
+
+    A link leads to the worker whom you know by that name already. Its text tells nobody who it is
+    for. Making and revoking are acts, which can be undone.
 
     \b
     Examples:
       qrowd campaign links campaign.db ann bob --days 14
+      qrowd campaign links campaign.db ann --revoke
     """
-    from qrowd.collection.people.workers import make_link
+    from qrowd.collection.people import entry
+    from qrowd.collection.record import audit
 
     if not all(person.strip() for person in people):
         raise UsageError("a person needs a name that is not empty")
-    with opened(database) as store, store.read(store.only(name)) as work:
-        signed = [make_link(work, person, days) for person in people]
+    if revoke:
+        _act_on_each(database, name, people, "revoke links")
+        return
+    with opened(database) as store, store.write(store.only(name)) as work:
+        wanted = {"people": list(people), "days": days}
+        number = audit.perform(work, user(), "make links", wanted)
+        made = entry.links_numbered(
+            work, audit.details_of(audit.act_numbered(work, number))["links"]
+        )
         page = f"{address.rstrip('/')}/judge/{quote(work.name, safe='')}?link="
-    addresses = [page + quote(link, safe="") for link in signed]
-    show_people({"person": list(people), "link": addresses}, output, as_json)
+    links = [page + quote(text, safe="") for _, text in made]
+    show_people({"person": [person for person, _ in made], "link": links}, output, as_json)
+    say(f"act {number}: {_counted(made, 'link')}; undo it with `act --undo {number}`")
+
+
+@opt.command()
+@opt.database
+@click.argument("people", nargs=-1, metavar="[PERSON]...")
+@opt.campaign
+@click.option(
+    "--file",
+    metavar="FILE",
+    help="More people: a table with id, and if wanted name, email, language.",
+)
+@opt.switch("--off", help="Take these people off the list instead.")
+@opt.output
+@opt.as_json
+@opt.quiet
+def people(
+    database: str,
+    people: tuple[str, ...],
+    name: str | None,
+    file: str | None,
+    off: bool,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Put people on the campaign's list, or take them off; without any, show the list.
+
+    PERSON is the platform's id, or whatever you know somebody of your own panel by. Who may come in
+    is a rule of the plan ([people] entry); a link is a door under every rule. Whoever is taken off
+    the list comes in by no door. Both are acts, which can be undone.
+
+    \b
+    Examples:
+      qrowd campaign people campaign.db cat dan
+      qrowd campaign people campaign.db bob --off
+      qrowd campaign people campaign.db
+    """
+    from qrowd.collection.people import entry
+    from qrowd.collection.record import audit
+
+    if off and (file or not people):
+        raise UsageError("--off needs the people to take off, and no file")
+    if off:
+        _act_on_each(database, name, people, "take off list")
+        return
+    with opened(database) as store:
+        campaign = store.only(name)
+        if people or file:
+            rows = [entry.PersonRow(person.strip()) for person in people]
+            rows += _people_in(file) if file else []
+            with store.write(campaign) as work:
+                number = audit.perform(work, user(), "list people", {"people": rows})
+                stored = audit.details_of(audit.act_numbered(work, number))
+            new = [*stored["made"], *stored["back"]]
+            say(f"act {number}: {_counted(new, 'person', 'people')} put on the list")
+            return
+        with store.read(campaign) as work:
+            lines = entry.people(work)
+    table = {
+        "person": [f"p{line.id}" for line in lines],
+        "id": [line.platform_id for line in lines],
+        "name": [line.name for line in lines],
+        "email": [line.email for line in lines],
+        "language": [line.language for line in lines],
+        "state": [line.state for line in lines],
+        "worker": [f"w{line.number}" if line.number else "" for line in lines],
+        "link": ["yes" if line.key and line.state == entry.LISTED else "no" for line in lines],
+    }
+    show_people(table, output, as_json)
+
+
+def _people_in(file: str) -> list[PersonRow]:
+    """The people of a table, which a spreadsheet may have saved."""
+    from qrowd.collection.people.entry import PersonRow
+    from qrowd.io.people import read_people
+
+    table = read_people(file)
+    fields = ("id", "name", "email", "language")
+    if not {"id"} <= table.keys() <= set(fields):
+        message = f"the columns must be id and, if wanted, {', '.join(fields[1:])}"
+        raise FormatError(message, file=file, line=1)
+    rows = zip(*([str(cell or "") for cell in cells] for cells in table.values()), strict=True)
+    return [PersonRow(**dict(zip(table, row, strict=True))) for row in rows]
+
+
+def _act_on_each(database: str, name: str | None, people: tuple[str, ...], act: str) -> None:
+    """An act on everybody of these, who must be on the list."""
+    from qrowd.collection.people import entry
+    from qrowd.collection.record import audit
+
+    with opened(database) as store, store.write(store.only(name)) as work:
+        for person in people:
+            row = entry.person_called(work, person.strip())
+            number = audit.perform(work, user(), act, {"person": row.id})
+            say(f"act {number}: {act}: {person}; undo it with `act --undo {number}`")
+
+
+def _counted(items: Sized, one: str, many: str = "") -> str:
+    return f"{len(items)} {one if len(items) == 1 else many or one + 's'}"
 
 
 @opt.command()
@@ -343,6 +458,8 @@ def forget(
 ) -> None:
     """Erase the person behind WORKER (as in w7); without it, list those who asked for it.
 
+    Somebody on the list who never came in is named as `people` shows them (p7).
+
     Names, ids, addresses, messages and free text are gone from the database's files and from later
     backups and exports; answers stay under a number that means nothing, unless --void. It waits
     until everything is settled. Erase earlier backups yourself.
@@ -359,6 +476,11 @@ def forget(
             with store.read(campaign) as work:
                 waiting = erasure.waiting(work)
             show({"worker": [f"w{row.number}" for row in waiting]}, None, as_json)
+            return
+        if worker.startswith("p") and worker[1:].isdecimal():
+            if confirmed(f"Erase {worker} from the list? This cannot be undone.", yes):
+                erasure.forget_listed(store, campaign, int(worker[1:]), who=user())
+                say(f"{worker} is forgotten")
             return
         if not worker.removeprefix("w").isdecimal():
             raise UsageError(f"a worker is named like w7, got {worker!r}")

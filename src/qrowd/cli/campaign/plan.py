@@ -195,6 +195,7 @@ def _forecast_text(plan: Plan, outcome: Forecast, exposed: Exposure | None) -> s
         f"{thousands(outcome.pairs)} pairs of {thousands(outcome.topics)} topics in "
         f"{thousands(outcome.sets)} sets; {thousands(outcome.judgements)} judgements in "
         f"{thousands(outcome.batches)} batches",
+        f"entry     {plan.entry}: {_entry_text(plan)}",
         f"cost      {shown(outcome.cost)} of {shown(outcome.budget)}",
     ]
     if outcome.likely_cost > outcome.cost:
@@ -224,6 +225,13 @@ def _forecast_text(plan: Plan, outcome: Forecast, exposed: Exposure | None) -> s
         )
     lines += [str(line) for line in exposed.sentences(plan)] if exposed else []
     return "\n".join([*lines, *(f"warning: {warning.message}" for warning in outcome.warnings)])
+
+
+def _entry_text(plan: Plan) -> str:
+    """What the rule of who may come in means."""
+    from qrowd.texts import Text
+
+    return str(Text(f"office.entry.means.{plan.rule}", n=plan.platform.places, taken=0))
 
 
 def _passing_table(plan: Plan, outcome: Forecast) -> list[str]:

@@ -37,7 +37,7 @@ def make_private(path: Path) -> None:
         pass
     except OSError as error:
         raise StoreError(f"cannot be made: {error.strerror}", file=str(path)) from None
-    for file in (path, _wal_of(path), Path(f"{path}-shm")):
+    for file in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
         with contextlib.suppress(OSError):  # not there, or not ours
             mode = stat.S_IMODE(file.stat().st_mode)
             wanted = 0o600 | (mode & 0o060 if mode & 0o020 else 0)
@@ -45,13 +45,9 @@ def make_private(path: Path) -> None:
                 file.chmod(wanted)
 
 
-def _wal_of(path: Path) -> Path:
-    return Path(f"{path}-wal")
-
-
-def _identity(path: Path) -> Identity | None:
+def _identity(path: str) -> Identity | None:
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 - at every step of everybody
     except OSError:
         return None
     return found.st_dev, found.st_ino
@@ -61,7 +57,7 @@ class DatabaseFile:
     """The file at a path, which must stay what it was when its first connection was made."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = str(path)
         self.opened: _Opened | None = None
         self.lost = False  # it was logged
         self.turn = threading.Lock()  # a thread must not compare with what another has seen later
@@ -78,7 +74,7 @@ class DatabaseFile:
             raise StoreError(
                 f"the database's file {problem} while it was in use; nothing of this step is "
                 "stored; bring it back, or start the server again",
-                file=str(self.path),
+                file=self.path,
             )
 
     def forget(self) -> None:
@@ -100,17 +96,17 @@ class _Opened:
     wal: Identity | None = None
 
     @classmethod
-    def of(cls, path: Path) -> _Opened:
+    def of(cls, path: str) -> _Opened:
         descriptor = _borrowed(path)
         found = os.fstat(descriptor)
         kind = os.pread(descriptor, KIND.stop, 0)
         return cls((found.st_dev, found.st_ino), descriptor, kind)
 
-    def problem(self, path: Path) -> str:
+    def problem(self, path: str) -> str:
         identity = _identity(path)
         if identity != self.identity:
             return "was replaced" if identity else "was removed"
-        wal = _identity(_wal_of(path))
+        wal = _identity(f"{path}-wal")
         if self.wal and wal != self.wal:
             return "lost its WAL"
         self.wal = wal
@@ -128,11 +124,11 @@ _descriptors: dict[Identity, int] = {}
 _users: Counter[Identity] = Counter()
 
 
-def _borrowed(path: Path) -> int:
+def _borrowed(path: str) -> int:
     with _turn:
         identity = _identity(path)
         if identity is None:
-            raise StoreError("the database's file was removed", file=str(path))
+            raise StoreError("the database's file was removed", file=path)
         if identity not in _descriptors:
             _descriptors[identity] = os.open(path, os.O_RDONLY)
         _users[identity] += 1

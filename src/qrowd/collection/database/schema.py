@@ -341,6 +341,42 @@ class Person(TypedRow, table="person"):
 person = Person.table
 
 
+class ListedPerson(TypedRow, table="listed_person"):
+    """Somebody on a campaign's list; who has come in is a worker, the same by every door."""
+
+    id: int = row_id()
+    campaign_id: int = reference("campaign")
+    worker_id: int | None = reference("worker", unique=True)
+    platform: str = short(40)
+    #: what the platform calls them; on an own panel whatever the organiser knows them by
+    platform_id: str = short(400)
+    name: str = words()
+    email: str = words()
+    language: str = short(40, server_default="")
+    #: `listed`, or `off` for somebody who was taken off; no constraint: more may happen to people
+    state: str = short(20, server_default="listed")
+    made_at: int = moment()
+    rules = (sa.UniqueConstraint("campaign_id", "platform", "platform_id"),)
+
+
+listed_person = ListedPerson.table
+
+
+class Link(TypedRow, table="link"):
+    """A signed link of somebody on the list, who comes in by it until it ends or is revoked."""
+
+    id: int = row_id()
+    person_id: int = reference("listed_person", index=True)
+    #: what the link's text holds: nobody can read from it whose it is
+    key: str = short(32, unique=True)
+    made_at: int = moment()
+    expires_at: int = moment()
+    revoked_at: int | None = moment()
+
+
+link = Link.table
+
+
 class Visit(TypedRow, table="visit"):
     """That somebody came."""
 

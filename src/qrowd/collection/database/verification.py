@@ -21,7 +21,7 @@ from qrowd.collection.plan.way import Opinion
 def broken(work: Work) -> list[str]:
     """Every rule that the campaign's rows break."""
     rows = _Rows(work)
-    rules = (_held, _places, _gold, _money, _promises, _answers, _sets, _forgotten)
+    rules = (_held, _places, _gold, _money, _promises, _answers, _sets, _listed, _forgotten)
     return [problem for rule in rules for problem in rule(rows)]
 
 
@@ -165,10 +165,27 @@ def _sets(rows: _Rows) -> Iterator[str]:
         yield from (f"pair {key} is in {used[key]} sets" for key in rows.pairs if used[key] != 1)
 
 
+def _listed(rows: _Rows) -> Iterator[str]:
+    """One person is one worker, of the same campaign."""
+    listed = rows._own(schema.ListedPerson)
+    for row in listed:
+        if row.worker_id is not None and row.worker_id not in rows.workers:
+            yield f"person {row.id} on the list is worker {row.worker_id} of another campaign"
+    came = Counter(row.worker_id for row in listed if row.worker_id is not None)
+    yield from (f"worker {key} is on the list {n} times" for key, n in came.items() if n > 1)
+
+
 def _forgotten(rows: _Rows) -> Iterator[str]:
     """Nothing of a person who was forgotten is left, and nothing of their free text."""
     erased = {number for number, row in rows.workers.items() if row.forgotten_at is not None}
-    tables = (schema.person, schema.visit, schema.message, schema.appeal, schema.token)
+    tables = (
+        schema.person,
+        schema.listed_person,
+        schema.visit,
+        schema.message,
+        schema.appeal,
+        schema.token,
+    )
     for table in tables if erased else ():
         kept = rows.work.db.scalars(select(table.c.worker_id).order_by(*table.primary_key.columns))
         for number in kept:

@@ -18,7 +18,9 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tomllib import TOMLDecodeError
 
+from qrowd.collection.plan.former import NEWEST, with_former_defaults
 from qrowd.collection.plan.sections import About, Plan
 from qrowd.collection.plan.toml import plan_text, stored_plan
 from qrowd.errors import InputError, QrowdError, RuleError
@@ -26,6 +28,7 @@ from qrowd.io.plan_files import parsed_toml
 from qrowd.texts import Text
 
 ATTEMPTS = 5
+BEFORE = "0003"  # the newest version of the schema under which drafts did not say which it was
 _KEY = re.compile(r"[a-z0-9]{12}")
 
 
@@ -43,6 +46,8 @@ class Draft:
     who: str = ""
     at: int = 0
     problem: Text | None = None  # why this version cannot read its plan
+    #: the version of the schema under which it was begun: its rules are those of that time
+    since: str = NEWEST
 
     @property
     def key(self) -> str:
@@ -75,7 +80,7 @@ def new_draft(folder: Path, who: str, now: int, plan: Plan | None = None) -> Dra
     """A new draft in the server's folder of drafts."""
     own = folder / secrets.token_hex(6)
     (own / "versions").mkdir(parents=True)
-    return _write(own, 1, plan or Plan(), (), who, now)
+    return _write(Draft(own, 1, plan or Plan(), (), who, now))
 
 
 def open_draft(folder: Path, key: str, version: int | None = None) -> Draft:
@@ -106,7 +111,9 @@ def all_drafts(folder: Path) -> list[Draft]:
 def save(draft: Draft, plan: Plan, who: str, now: int, answered: str = "") -> Draft:
     """The next version; an error (conflict) where somebody else has made it meanwhile."""
     steps = dict.fromkeys([*draft.answered, answered] if answered else draft.answered)
-    return _write(draft.folder, draft.version + 1, plan, tuple(steps), who, now)
+    version = draft.version + 1
+    changed = replace(draft, version=version, plan=plan, answered=tuple(steps), who=who, at=now)
+    return _write(changed)
 
 
 def save_newest(
@@ -129,21 +136,25 @@ def discard(draft: Draft) -> None:
     shutil.rmtree(draft.folder, ignore_errors=True)
 
 
-def _write(
-    folder: Path, version: int, plan: Plan, answered: tuple[str, ...], who: str, now: int
-) -> Draft:
-    stored = {"plan": plan_text(plan), "answered": list(answered), "who": who, "at": now}
-    part = folder / f".{secrets.token_hex(6)}"
+def _write(draft: Draft) -> Draft:
+    stored = {
+        "plan": plan_text(draft.plan),
+        "answered": list(draft.answered),
+        "who": draft.who,
+        "at": draft.at,
+        "since": draft.since,
+    }
+    part = draft.folder / f".{secrets.token_hex(6)}"
     try:
         part.write_text(json.dumps(stored), encoding="utf-8")
-        os.link(part, _path(folder, version))  # fails where it is there already
+        os.link(part, _path(draft.folder, draft.version))  # fails where it is there already
     except FileExistsError:
         raise RuleError("conflict", "somebody else has changed this draft meanwhile") from None
     except FileNotFoundError:
         raise RuleError("not-found", "this draft was launched or deleted meanwhile") from None
     finally:
         part.unlink(missing_ok=True)
-    return _read(folder, version)
+    return _read(draft.folder, draft.version)
 
 
 def _read(folder: Path, version: int) -> Draft:
@@ -152,10 +163,12 @@ def _read(folder: Path, version: int) -> Draft:
     except FileNotFoundError:
         raise RuleError("not-found", "there is no such version of this draft") from None
     answered, who, at = tuple(stored["answered"]), stored["who"], stored["at"]
-    draft = Draft(folder, version, Plan(), answered, who, at)
+    since = stored.get("since", BEFORE)
+    draft = Draft(folder, version, Plan(), answered, who, at, since=since)
     try:
-        return replace(draft, plan=stored_plan(stored["plan"]))
-    except QrowdError as error:
+        plan = stored_plan(with_former_defaults(stored["plan"], since))
+        return replace(draft, plan=plan)
+    except (QrowdError, TOMLDecodeError) as error:
         # a key or a choice of another version: the draft stays as it is, under its own title
         problem = Text("office.draft.unreadable", why=str(error))
         return replace(draft, plan=_named_only(stored["plan"]), problem=problem)

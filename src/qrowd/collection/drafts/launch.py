@@ -16,7 +16,7 @@ from qrowd.collection.plan import pass_rates
 from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.forecast import refuse_unmeetable, unmeetable
 from qrowd.collection.plan.limits import Complaint, complaints
-from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.plan.toml import stored_plan
 from qrowd.collection.record import audit
 from qrowd.errors import InputError
 from qrowd.texts import Text
@@ -41,7 +41,7 @@ def make(store: Store, draft: Draft) -> int:
     lacks = problems(draft)
     if lacks:
         raise InputError(str(lacks[0].message))
-    plan = parse_plan(plan_of(draft))
+    plan = stored_plan(plan_of(draft))  # nothing is wrong with it that should not be
     rows = read_plan_files(draft.plan, draft.plan_path)
     refuse_unmeetable(plan, rows)
     return create_campaign(store, plan, rows)
@@ -61,9 +61,17 @@ def problems(draft: Draft) -> list[Problem]:
     # where a step lacks a file, what follows from that is not said too
     lacking = {problem.step for problem in own}
     follows = [problem for problem in map(Problem.of, unmet) if problem.step not in lacking]
-    everything = [*map(Problem.of, complaints(draft.plan)), *own, *follows]
+    everything = [*map(Problem.of, _refused(draft)), *own, *follows]
     order = [*all_steps(), ""]
     return sorted(dict.fromkeys(everything), key=lambda problem: order.index(problem.step))
+
+
+def _refused(draft: Draft) -> Iterator[Complaint]:
+    """What is wrong with the plan; what a draft of before was allowed is allowed to it still."""
+    for complaint in complaints(draft.plan):
+        former = (complaint.section, complaint.key) == ("people", "entry") and draft.since < "0004"
+        if not (former and draft.plan.entry == "open"):
+            yield complaint
 
 
 def _own_problems(draft: Draft) -> Iterator[Complaint]:

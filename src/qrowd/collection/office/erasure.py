@@ -1,9 +1,9 @@
 """A person's own data, all of it; and erasing it.
 
 Erasing leaves answers under a number that means nothing, or voids them, which frees their places.
-Names, ids, addresses, visits, messages, reasons, passages and appeals are overwritten: SQLite
-deletes securely, its WAL is truncated and the file rebuilt; PostgreSQL rewrites the tables. It
-waits until everything is settled. Consent (text, version, time) is kept.
+Names, ids, addresses, links, visits, messages, reasons, passages and appeals are overwritten:
+SQLite deletes securely, its WAL is truncated and the file rebuilt; PostgreSQL rewrites the tables.
+It waits until everything is settled. Consent (text, version, time) is kept.
 """
 
 from __future__ import annotations
@@ -11,23 +11,31 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, select, text
+from sqlalchemy import ColumnElement, Select, Table, select, text
 
 from qrowd.collection.books import ledger
-from qrowd.collection.database.schema import Person, Worker, assignment, event, metadata, worker
+from qrowd.collection.database.schema import (
+    Person,
+    Worker,
+    assignment,
+    event,
+    listed_person,
+    metadata,
+    worker,
+)
 from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.judging.assignments import by_id, move
 from qrowd.collection.material import clarification
-from qrowd.collection.people import workers
+from qrowd.collection.people import entry, workers
 from qrowd.collection.publishing.release import voided_by
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 
 _HIDDEN = ("key", "hash", "secret")  # columns by which somebody could act as this person
-_PERSONAL = ("person", "visit", "message", "appeal")
+_PERSONAL = ("person", "listed_person", "visit", "message", "appeal")
 _OWN = (*_PERSONAL, "consent", "assignment", "event", "entry", "expertise")
-_ERASED = ("note", "receipt", *_PERSONAL, "token")
+_ERASED = ("note", "receipt", "link", *_PERSONAL, "token")
 
 
 def my_data(work: Work, worker_id: int) -> dict[str, Any]:
@@ -45,8 +53,16 @@ def my_data(work: Work, worker_id: int) -> dict[str, Any]:
         table = metadata.tables[name]
         data[name] = rows(table, table.c.worker_id == worker_id)
     events = select(event.c.id).where(event.c.worker_id == worker_id)
-    note = metadata.tables["note"]
-    return {**data, "note": rows(note, note.c.event_id.in_(events))}
+    note, link = metadata.tables["note"], metadata.tables["link"]
+    return {
+        **data,
+        "note": rows(note, note.c.event_id.in_(events)),
+        "link": rows(link, link.c.person_id.in_(_listed(worker_id))),
+    }
+
+
+def _listed(worker_id: int) -> Select[int]:
+    return select(listed_person.c.id).where(listed_person.c.worker_id == worker_id)
 
 
 def ask(work: Work, worker_id: int) -> bool:
@@ -90,6 +106,18 @@ def forget(
     scrub(store)
 
 
+def forget_listed(store: Store, name: str, number: int, *, who: str) -> None:
+    """Erase somebody on the list who never came in; whoever did is a worker, to be forgotten."""
+    with store.write(name) as work:
+        row = entry.person_numbered(work, number)
+        if row.worker_id is not None:
+            worker_number = workers.worker_of(work, row.worker_id).number
+            raise RuleError("not-allowed", f"p{number} is worker w{worker_number}: forget that")
+        entry.remove(work, [number])
+        audit.record(work, who, "forget", {"person": number})
+    scrub(store)
+
+
 def erase(work: Work, number: int, *, who: str, void: bool = False) -> None:
     """The rows' part of it; `scrub` must follow, which no transaction can do."""
     worker_id = workers.worker_by_number(work, number).id
@@ -130,10 +158,19 @@ def _erase_rows(work: Work, worker_id: int) -> None:
     row = work.row(own, Person)
     if row is not None and work.plan.people.recognise:
         columns["recognised"] = workers.fingerprint(work, row.platform, row.platform_id)
+    if row is not None:  # on the list under the same id, and came in by a door of before
+        same = work.own(listed_person) & (listed_person.c.platform_id == row.platform_id)
+        alone = listed_person.c.worker_id.is_(None) & ~_listed(worker_id).exists()
+        work.update(listed_person, same, alone, worker_id=worker_id)
     events = select(event.c.id).where(event.c.worker_id == worker_id)
     for name in _ERASED:
         table = metadata.tables[name]
-        said = "event_id" in table.c
-        mine = table.c.event_id.in_(events) if said else table.c.worker_id == worker_id
+        mine: ColumnElement[bool]
+        if "event_id" in table.c:
+            mine = table.c.event_id.in_(events)
+        elif "person_id" in table.c:
+            mine = table.c.person_id.in_(_listed(worker_id))
+        else:
+            mine = table.c.worker_id == worker_id
         work.delete(table, mine)
     work.update(worker, worker.c.id == worker_id, **columns)

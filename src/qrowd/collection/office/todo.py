@@ -39,12 +39,14 @@ class Need:
     page: str = ""
     button: Text = LOOK
     notice: int | None = None  # can be taken off the list
+    urgent: bool = False  # said in red
 
 
 def needs(work: Work, pace: Pace) -> list[Need]:
     """The list, the most urgent first."""
     by_verdict = [_BY_VERDICT[pace.verdict]] if pace.verdict in _BY_VERDICT else []
     return [
+        *_open_to_anybody(work),
         *by_verdict,
         *_budget(work, pace),
         *_appeals(work),
@@ -62,6 +64,17 @@ _BY_VERDICT = {
     "nobody works": Need(Text("office.need.nobody-works"), page="/workers"),
     "nobody yet": Need(Text("office.need.nobody-yet"), page="/workers"),
 }
+
+
+def _open_to_anybody(work: Work) -> Iterator[Need]:
+    """A campaign that anybody enters, with the act that closes it."""
+    if work.plan.entry != "open" or work.state == "closed":
+        return
+    text = Text("office.need.open-paid" if work.plan.paid else "office.need.open")
+    own = work.plan.platform.preset == "own"
+    # of a platform it must be said how many places there are
+    details = {"entry": "links", "places": 0} if own else {"entry": "platform"}
+    yield Need(text, "change entry", details, "/people", urgent=True)
 
 
 def _budget(work: Work, pace: Pace) -> Iterator[Need]:

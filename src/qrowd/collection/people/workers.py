@@ -1,8 +1,8 @@
 """Workers, who are numbers, and the persons behind them, who come and go and can be erased.
 
 A worker's answers stand under a number that means nothing. Names, addresses, platforms' ids and
-visits live in tables of their own; `office.erasure` empties them. Somebody of an own panel comes in
-by a signed link; whom a platform sent leaves with a completion code.
+visits live in tables of their own; `office.erasure` empties them. `entry` says who may come in;
+whom a platform sent leaves with a completion code.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 
-from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import func, select
 
 from qrowd.collection.database import schema
@@ -29,10 +28,8 @@ from qrowd.collection.database.schema import (
 )
 from qrowd.collection.database.store import Work
 from qrowd.collection.plan.platforms import LONGEST, Arrival, Departure, is_plain, provider_of
-from qrowd.collection.plan.sections import DAY
 from qrowd.errors import RuleError
 
-PLATFORM = "link"
 OUTCOME_OF_STATE = {"failed": "failed", "screened-out": "screened-out", "stopped": "completed"}
 TO_BE_FORGOTTEN = worker.c.forget_asked.is_not(None) & worker.c.forgotten_at.is_(None)
 
@@ -63,9 +60,14 @@ def enter(
             address=address,
         )
     if parameters is not None:
-        text = json.dumps(dict(parameters), sort_keys=True)
-        work.insert(visit, worker_id=worker_id, at=work.now, parameters=text)
+        keep_visit(work, worker_id, parameters)
     return worker_of(work, worker_id)
+
+
+def keep_visit(work: Work, worker_id: int, parameters: Mapping[str, str]) -> None:
+    """Keep that a worker came, and what the address said."""
+    text = json.dumps(dict(parameters), sort_keys=True)
+    work.insert(visit, worker_id=worker_id, at=work.now, parameters=text)
 
 
 def refuse_odd_id(text: str) -> None:
@@ -79,9 +81,10 @@ def _recognised(work: Work, platform: str, platform_id: str) -> int | None:
     """The worker who was this person before being forgotten, where the plan wants that."""
     if not work.plan.people.recognise:
         return None
-    mark = fingerprint(work, platform, platform_id)
-    same = work.own(worker) & (worker.c.recognised == mark)
-    worker_id: int | None = work.db.scalar(select(worker.c.id).where(same))
+    # before there were lists, people with a link were of a platform of its own
+    marks = [fingerprint(work, name, platform_id) for name in (platform, "link")]
+    same = work.own(worker) & worker.c.recognised.in_(marks)
+    worker_id: int | None = work.db.scalar(select(worker.c.id).where(same).limit(1))
     if worker_id is not None:
         work.update(worker, worker.c.id == worker_id, forgotten_at=None, forget_asked=None)
     return worker_id
@@ -96,32 +99,6 @@ def fingerprint(work: Work, platform: str, platform_id: str) -> str:
 def secret_of(work: Work) -> str:
     """The campaign's own key, for hashes and signed links."""
     return str(work.db.scalar(select(campaign.c.secret).where(campaign.c.id == work.campaign)))
-
-
-# --- signed links ---------------------------------------------------------------------------------
-
-
-def make_link(work: Work, person: str, days: float = 30) -> str:
-    """The signed text that lets `person` in for so many days."""
-    refuse_odd_id(person)
-    until = work.now + round(days * DAY)
-    return str(_signer(work).dumps({"person": person, "until": until}))
-
-
-def open_link(work: Work, link: str) -> str:
-    """Who a link is for; an error where it was changed, or its time is over."""
-    try:
-        signed = _signer(work).loads(link)
-    except BadSignature:
-        message = "this link is not complete; please copy all of it"
-        raise RuleError("expired-link", message) from None
-    if signed["until"] <= work.now:
-        raise RuleError("expired-link", "this link has ended; please ask for a new one")
-    return str(signed["person"])
-
-
-def _signer(work: Work) -> URLSafeSerializer:
-    return URLSafeSerializer(secret_of(work), salt="worker-link")
 
 
 # --- numbers --------------------------------------------------------------------------------------

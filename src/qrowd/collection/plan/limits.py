@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ class Complaint:
 
 def complaints(plan: Plan) -> Iterator[Complaint]:
     """Everything that is wrong."""
-    for part in (_campaign, _scale, _batches, _way, _money, _platform):
+    for part in (_campaign, _scale, _batches, _way, _money, _platform, entry):
         yield from part(plan)
 
 
@@ -137,6 +138,27 @@ def _platform(plan: Plan) -> Iterator[Complaint]:
         yield Complaint.of("platform.jwks", "office.plan.jwks")
     if platform.jwks and not platform.audience:
         yield Complaint.of("platform.audience", "office.plan.audience")
+
+
+def entry(plan: Plan) -> Iterator[Complaint]:
+    """What is wrong with who may come in."""
+    platform = plan.platform
+    if plan.entry == "open" and plan.paid:
+        yield Complaint.of("people.entry", "office.plan.entry.open", because="pay.hit")
+    if plan.entry == "platform" and not platform.jwks:
+        if platform.preset == "own":
+            yield Complaint.of("people.entry", "office.plan.entry.own")
+        elif not platform.places:
+            text, preset = "office.plan.entry.places", "platform.preset"
+            yield Complaint.of("platform.places", text, because=preset)
+    for text in platform.shapes:
+        name, _, shape = text.partition("=")
+        try:
+            re.compile(shape)
+        except re.error:
+            shape = ""
+        if not name or not shape:
+            yield Complaint.of("platform.shapes", "office.plan.shapes", shape=repr(text))
 
 
 def _template_problem(redirect: str) -> Text | None:

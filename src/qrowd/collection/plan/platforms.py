@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -51,7 +52,8 @@ class Provider:
     `redirect` may hold {code} {worker} {session} {study}; `worker`, `session`, `study` name the
     kept parameters behind them. With `submit_to`, the browser posts a form to the host which that
     parameter names, if it is one of `hosts`. With `jwks` (a file with public keys), a visit must
-    bring a signed token for `audience`, and its claims are the parameters.
+    bring a signed token for `audience`, and its claims are the parameters. `shapes` are patterns
+    of what a platform without signatures sends.
     """
 
     name: str
@@ -67,6 +69,8 @@ class Provider:
     submit_path: str = ""
     jwks: str = ""
     audience: str = ""
+    places: int = 0
+    shapes: Mapping[str, str] = field(default_factory=dict)
 
     def arrive(self, parameters: Mapping[str, str]) -> Arrival:
         """Who comes, from the parameters of the address."""
@@ -84,6 +88,13 @@ class Provider:
                 "no-sign-in", "please open this page from the place where you found the work"
             )
         return Arrival(self.name, person, kept)
+
+    def refuse_odd(self, arrival: Arrival) -> None:
+        """An error where ids do not look like the platform's: somebody has made them up."""
+        values = {**arrival.kept, self.person: arrival.person}
+        for name, shape in self.shapes.items():
+            if not re.fullmatch(shape, values.get(name, "")):
+                raise RuleError("wrong-address", "this address was not made by the platform")
 
     def leave(self, outcome: str, code: str, arrival: Arrival) -> Departure:
         """The way back after `outcome`; `code` is used where the plan has none for it."""
@@ -144,6 +155,8 @@ def _key_of(path: str, number: str) -> Any:
     raise RuleError("no-sign-in", "this link was signed by a key that is not known here")
 
 
+_PROLIFIC_ID = "[0-9a-f]{24}"
+_MTURK_ID = "[0-9A-Z]{20,40}"
 PRESETS = {
     provider.name: provider
     for provider in (
@@ -156,6 +169,7 @@ PRESETS = {
             redirect="https://app.prolific.com/submissions/complete?cc={code}",
             session="SESSION_ID",
             study="STUDY_ID",
+            shapes=dict.fromkeys(("PROLIFIC_PID", "STUDY_ID", "SESSION_ID"), _PROLIFIC_ID),
         ),
         Provider(
             "mturk",
@@ -167,6 +181,7 @@ PRESETS = {
             preview=("assignmentId", "ASSIGNMENT_ID_NOT_AVAILABLE"),
             submit_to="turkSubmitTo",
             submit_path="/mturk/externalSubmit",
+            shapes={"workerId": "A[0-9A-Z]{7,20}", "hitId": _MTURK_ID, "assignmentId": _MTURK_ID},
         ),
     )
 }
@@ -179,7 +194,19 @@ def provider_of(section: Platform) -> Provider:
     if unknown:
         message = f"codes: no outcome {unknown[0]!r}; there are {', '.join(OUTCOMES)}"
         raise RuleError("bad-value", message)
-    changes = vars(section) | {"codes": codes}
+    changes = vars(section) | {"codes": codes, "shapes": {}}
     del changes["preset"]
     changed = {name: value for name, value in changes.items() if value}
-    return replace(PRESETS[section.preset], **changed)
+    preset = PRESETS[section.preset]
+    provider = replace(preset, **changed)
+    # the person's shape is that of the preset, also under another name
+    usual = {
+        provider.person if key == preset.person else key: preset.shapes[key]
+        for key in preset.shapes
+    }
+    own = dict(shape.partition("=")[::2] for shape in section.shapes)
+    keep = tuple(dict.fromkeys((*provider.keep, *(own.keys() - {provider.person}))))
+    shapes = {
+        name: shape for name, shape in {**usual, **own}.items() if name in (provider.person, *keep)
+    }
+    return replace(provider, keep=keep, shapes=shapes)

@@ -15,6 +15,7 @@ from qrowd.registry import param
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000  # in milliseconds
 CHECKS = ("binary", "ndcg", "seconds")
+ENTRIES = ("links", "listed", "platform", "open")
 _YEAR = {"minutes": 525_600, "hours": 8_760, "days": 365}
 
 
@@ -210,8 +211,15 @@ class Techniques:
 
 @dataclass(frozen=True, kw_only=True)
 class People:
-    """`[people]`: consent, and what is kept of whom."""
+    """`[people]`: who may come in, consent, and what is kept of whom."""
 
+    entry: str = param(
+        "",
+        "who may come in: people with a signed link; people on the campaign's list; whom the "
+        "platform sends, with its signature or at most as many as the study has places; anybody. "
+        "Links, if empty, for an own panel, else the platform. A signed link is always a door",
+        choices=("", *ENTRIES),
+    )
     consent: str = param("", "the text that workers agree to; empty: none is asked")
     consent_version: str = param("1", "its version; a new one is asked again")
     recognise: bool = param(
@@ -236,6 +244,17 @@ class Platform:
         (), "completion codes, as outcome=code; outcomes: completed, failed, screened-out, no-work"
     )
     hosts: tuple[str, ...] = param((), "hosts that may show our pages in a frame, or be posted to")
+    places: int = param(
+        0,
+        "how many people the study has places for, where the platform sends them unsigned",
+        at_least=0,
+        at_most=10**6,
+    )
+    shapes: tuple[str, ...] = param(
+        (),
+        "what unsigned ids look like, as name=pattern (a regular expression); a study's own id "
+        "is a pattern, too",
+    )
     jwks: str = param("", "a file with the platform's public keys (JWKS), where visits are signed")
     audience: str = param("", "whom signed visits must be meant for")
 
@@ -277,6 +296,24 @@ class Plan:
     def way(self) -> Way:
         """How documents are judged."""
         return Way.named(self.campaign.way)
+
+    @property
+    def entry(self) -> str:
+        """Who may come in: what `[people]` says, or what is usual where people come from."""
+        signed_or_sent = self.platform.preset != "own" or self.platform.jwks
+        return self.people.entry or ("platform" if signed_or_sent else "links")
+
+    @property
+    def rule(self) -> str:
+        """Who may come in, as texts on it are called: they tell apart what a platform can do."""
+        signed = "signed" if self.platform.jwks else "unsigned"
+        return self.entry if self.entry in ("links", "open") else f"{self.entry}.{signed}"
+
+    @property
+    def paid(self) -> bool:
+        """Whether anybody gets money for anything."""
+        pay = self.pay
+        return any((pay.hit, pay.screen_out, pay.qualification, pay.review))
 
     @property
     def owner(self) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
@@ -12,7 +14,7 @@ from typing import Any
 from qrowd.collection.plan.limits import complaints
 from qrowd.collection.plan.sections import CHECKS, Plan, sections
 from qrowd.errors import UnknownNameError
-from qrowd.io.plan_files import PlanText, file_text, parsed_toml
+from qrowd.io.plan_files import PlanText, file_text, find_line, parsed_toml
 from qrowd.registry import params_of
 
 
@@ -75,6 +77,45 @@ def plan_text(plan: Plan) -> str:
         if lines:
             parts.append("".join([f"[{name}]\n", *lines]))
     return "\n".join(parts)
+
+
+def rewritten(text: str, section: str, values: Mapping[str, Any]) -> str:
+    """A plan's text in which keys of a section have other values, None for none at all.
+
+    All else stays as it was written, with its comments; where that cannot be done (a section in
+    one line), the text is written anew.
+    """
+    for key, value in values.items():
+        text = _with_value(text, section, key, value)
+    return text
+
+
+def _with_value(text: str, section: str, key: str, value: Any) -> str:
+    before, wanted = tomllib.loads(text), tomllib.loads(text)
+    wanted.setdefault(section, {})[key] = list(value) if isinstance(value, tuple) else value
+    if value is None:
+        del wanted[section][key]
+        wanted = {name: table for name, table in wanted.items() if table or name != section}
+    if wanted == before:
+        return text
+    lines = text.splitlines(keepends=True)
+    line = "" if value is None else f"{key} = {_value(value)}\n"
+    head, at = find_line(text, section), find_line(text, section, key)
+    candidates = (
+        [*lines[: at - 1], line, *lines[at:]],  # instead of its line
+        [*lines[: head - 1], *lines[at:]],  # without the section
+        [*lines[:head], line, *lines[head:]],  # below the head of the section
+        [text, "" if text.endswith("\n") else "\n", f"[{section}]\n{line}"],  # at the end
+    )
+    for candidate in map("".join, candidates):
+        try:
+            if tomllib.loads(candidate) == wanted:
+                return candidate
+        except tomllib.TOMLDecodeError:
+            continue
+    plan, usual = stored_plan(text), getattr(Plan(), section)
+    changed = getattr(usual, key) if value is None else value
+    return plan_text(replace(plan, **{section: replace(getattr(plan, section), **{key: changed})}))
 
 
 def _value(value: Any) -> str:

@@ -141,6 +141,53 @@ class Money(Number):
         return pay.shown(value)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Choice(Kind):
+    """One of these words, each of which has a text of its own."""
+
+    of: tuple[str, ...]
+    #: the texts' ids begin with it
+    text: str
+    input = "choice"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sign", "|".join(self.of))
+
+    def read(self, name: str, value: Any) -> str:
+        if value not in self.of:
+            raise _bad(name, f"one of {', '.join(self.of)}", value)
+        return str(value)
+
+    def form(self, value: Any, pay: Pay) -> str:
+        return str(value)
+
+    def shown(self, value: Any, pay: Pay) -> Text:
+        return Text(self.text + value)
+
+    def options(self) -> list[tuple[str, Text]]:
+        """The words with their texts, for a form."""
+        return [(value, Text(self.text + value)) for value in self.of]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Days(Kind):
+    """A time in days."""
+
+    high: int
+    low: ClassVar[int] = 1  # of a form
+    sign = "DAYS"
+    input = "number"
+
+    def read(self, name: str, value: Any) -> float:
+        try:
+            days = float(value)
+        except (TypeError, ValueError):
+            days = 0.0
+        if not 0 < days <= self.high:
+            raise _bad(name, f"days, more than 0 and at most {thousands(self.high)}", value)
+        return days
+
+
 class YesNo(Kind):
     """Yes or no; in a form, two buttons."""
 

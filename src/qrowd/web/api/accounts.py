@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel, Field
 
+from qrowd.collection.people import entry as people_entry
 from qrowd.collection.people import workers
-from qrowd.collection.plan.platforms import Arrival, provider_of
 from qrowd.web import access
 from qrowd.web import accounts as web_accounts
 from qrowd.web.access import Administrator, Keeper, Signed, TheSettings, TheStore
@@ -197,14 +197,10 @@ def enter(
 ) -> Entered:
     """Come in as a worker, by a link or from a platform."""
     with store.write(name) as work:
-        arrival = (
-            Arrival(workers.PLATFORM, workers.open_link(work, entry.link), {})
-            if entry.link
-            else provider_of(work.plan.platform).arrive(entry.parameters)
-        )
-        if arrival.preview:
+        entrant = people_entry.admitted(work, entry.link, entry.parameters)
+        if entrant.preview:
             return Entered(token="", forgery_token="", role="worker", preview=True)
-        worker = workers.enter(work, arrival.platform, arrival.person, parameters=arrival.kept)
+        worker = people_entry.come_in(work, entrant)
         plain = access.new_token(
             work.db, work.now, "worker", campaign_id=work.campaign, worker_id=worker.id
         )
@@ -218,9 +214,9 @@ def make_token(wanted: TokenWanted, member: Keeper, settings: TheSettings) -> Si
     scopes = wanted.scopes
     if wanted.role == "organiser":
         scopes = scopes or sorted(member.scopes)
-        for scope in sorted(set(scopes).intersection(access.SCOPES["organiser"])):
-            member.refuse_without(scope)
+    member.refuse_more(wanted.role, scopes)
     with member.write() as work:
+        left = None if member.bearer.ends is None else (member.bearer.ends - work.now) / access.DAY
         plain = access.new_token(
             work.db,
             work.now,
@@ -229,7 +225,7 @@ def make_token(wanted: TokenWanted, member: Keeper, settings: TheSettings) -> Si
             worker_id=workers.expert(work, member.name) if wanted.role == "expert" else None,
             account_id=member.bearer.account,
             scopes=scopes,
-            days=wanted.days,
+            days=wanted.days if left is None else min(wanted.days, left),
         )
     return SignedIn(
         token=plain, forgery_token=access.forgery_token(settings, plain), role=wanted.role

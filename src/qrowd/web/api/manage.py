@@ -136,7 +136,7 @@ def spend(wanted: ActWanted, member: Payer) -> Done:
 
 @router.post("/messages", status_code=201)
 def write(wanted: ActWanted, member: Keeper) -> Done:
-    """Write to a worker, or answer one."""
+    """Write to a worker, answer one, say who is on the list and has a link."""
     return _perform(member, wanted, "people")
 
 

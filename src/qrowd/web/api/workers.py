@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 from urllib.parse import quote
 
@@ -12,7 +11,10 @@ from pydantic import BaseModel, Field
 from qrowd.collection.adjudication import appeals
 from qrowd.collection.database.store import Work
 from qrowd.collection.office import erasure
+from qrowd.collection.office.acts.people import MOST_DAYS
+from qrowd.collection.people import entry
 from qrowd.collection.people import workers as people
+from qrowd.collection.people.entry import MOST_PEOPLE
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.web.access import Keeper, Member, Payer, Reader, TheSettings
@@ -23,8 +25,6 @@ from qrowd.web.settings import Settings
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["people"], responses=RESPONSES)
 
 Number = Annotated[int, Path(ge=1, lt=2**31)]
-MOST_LINKS = 10_000
-MOST_DAYS = 3650
 
 
 class WorkerLine(BaseModel):
@@ -41,7 +41,7 @@ class WorkerLine(BaseModel):
 class LinksWanted(BaseModel):
     """Links for these people, good for so many days."""
 
-    people: list[str] = Field(min_length=1, max_length=MOST_LINKS)
+    people: list[str] = Field(min_length=1, max_length=MOST_PEOPLE)
     days: float = Field(30, gt=0, le=MOST_DAYS)
 
 
@@ -50,6 +50,19 @@ class Link(BaseModel):
 
     person: str
     link: str
+
+
+class PersonLine(BaseModel):
+    """Somebody on the campaign's list, the worker that they are, and until when a link is good."""
+
+    person: int = Field(validation_alias="id")
+    id: str = Field(validation_alias="platform_id")
+    name: str
+    email: str
+    language: str
+    state: str
+    worker: int | None = Field(validation_alias="number")
+    link_until: int | None = Field(validation_alias="expires_at")
 
 
 class AppealLine(Appeal):
@@ -99,26 +112,37 @@ def workers(
         return people.listed(work, after, limit)
 
 
+@router.get("/people", response_model=list[PersonLine])
+def people_listed(
+    member: Keeper,
+    after: Annotated[int, Query(ge=0, lt=2**62)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> list[entry.PersonLine]:
+    """The campaign's list, a page at a time; acts put people on it and take them off."""
+    with member.read() as work:
+        return entry.people(work, after, limit)
+
+
 @router.post("/links", status_code=201)
 def make_links(wanted: LinksWanted, member: Keeper, settings: TheSettings) -> list[Link]:
-    """Signed links for people of one's own panel."""
-    return links_for(member, settings, wanted.people, wanted.days)
-
-
-def links_for(
-    member: Member, settings: Settings, persons: Sequence[str], days: float
-) -> list[Link]:
-    """Each person's address of the campaign's judging page."""
+    """Signed links for people, who are put on the campaign's list: an act, which can be undone."""
     with member.write() as work:
-        return [
-            Link(person=person, link=link_for(work, settings, person, days)) for person in persons
-        ]
+        number = audit.perform(work, member.name, "make links", wanted.model_dump())
+        return links_of_act(work, settings, number)
 
 
-def link_for(work: Work, settings: Settings, person: str, days: float) -> str:
-    """The address of the campaign's judging page, with which this person comes in."""
-    page = f"{settings.address}/judge/{quote(work.name, safe='')}"
-    return f"{page}?link={people.make_link(work, person, days)}"
+def links_of_act(work: Work, settings: Settings, number: int) -> list[Link]:
+    """Each person's address of the campaign's judging page, which an act has made."""
+    numbers = audit.details_of(audit.act_numbered(work, number))["links"]
+    return [
+        Link(person=person, link=judging_page(work, settings, text))
+        for person, text in entry.links_numbered(work, numbers)
+    ]
+
+
+def judging_page(work: Work, settings: Settings, link: str) -> str:
+    """The address of the campaign's judging page, with a link's text."""
+    return f"{settings.address}/judge/{quote(work.name, safe='')}?link={link}"
 
 
 @router.get("/appeals", response_model=list[AppealLine])

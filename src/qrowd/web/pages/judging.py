@@ -18,17 +18,19 @@ from itsdangerous import BadSignature
 from pydantic import BaseModel
 from starlette.staticfiles import StaticFiles
 
-from qrowd.collection.database.store import Store
+from qrowd.collection.database.store import Store, Work
 from qrowd.collection.judging import offer
 from qrowd.collection.judging.offer import Body
+from qrowd.collection.people import entry
 from qrowd.collection.plan.platforms import provider_of
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import RuleError
 from qrowd.texts import Text, language_of, worker_words
-from qrowd.web import pictures, sanitiser
+from qrowd.web import access, pictures, sanitiser
 from qrowd.web.access import TheSettings, TheStore, Worker
 from qrowd.web.api.campaigns import About, about
 from qrowd.web.api.work import PICTURES, Key, in_whole_steps
+from qrowd.web.limits import WRONG_LINKS, Caller
 from qrowd.web.pages.templates import templates
 from qrowd.web.problems import status_of
 from qrowd.web.settings import Settings
@@ -67,8 +69,11 @@ def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTM
     try:
         with store.read(name) as work:
             plan, campaign = work.plan, about(work.plan, work.state)
+            refused = _refused(work, request)
     except RuleError as error:
         return show_problem(request, Text("problem.campaign"), status_of(error), str(error))
+    if refused is not None:
+        return show_problem(request, Text(f"error.{refused.code}"), status_of(refused))
     language = language_of(lang, campaign.language)
     template = templates().get_template("judging.html.j2")
     page = template.render(
@@ -82,6 +87,23 @@ def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTM
         minutes=max(1, round(campaign.minutes_per_batch)),
     )
     return HTMLResponse(page, headers={"Content-Security-Policy": policy(plan)})
+
+
+def _refused(work: Work, request: Request) -> RuleError | None:
+    """Why whoever opens this address is not let in; whoever is in already may come back by it."""
+    parameters = {key: text for key, text in request.query_params.items() if key != "lang"}
+    if not parameters:
+        return None
+    try:
+        with Caller.of(request).wrong(WRONG_LINKS):  # nobody finds out here who is on a list
+            entry.admitted(work, parameters.get("link", ""), parameters)
+    except RuleError as error:
+        try:
+            bearer = access.bearer_of(access.store_of(request), access.cookie_token(request))
+        except RuleError:
+            return error
+        return None if bearer.campaign == work.campaign else error
+    return None
 
 
 def show_problem(request: Request, text: Text, status: int, more: str = "") -> HTMLResponse:
@@ -193,7 +215,7 @@ def page_picture(
 ) -> Response:
     """The picture of a page of a PDF document."""
     with in_whole_steps():
-        return shown_picture(_ticketed(ticket, store, settings), number, settings)
+        return shown_picture(_ticketed(name, ticket, store, settings), number, settings)
 
 
 def shown_picture(body: Body, number: int, settings: Settings) -> Response:
@@ -208,7 +230,7 @@ def shown_picture(body: Body, number: int, settings: Settings) -> Response:
 def original(name: str, ticket: str, store: TheStore, settings: TheSettings) -> Response:
     """The original of a document: nothing in it runs, loads or leads anywhere."""
     with in_whole_steps():
-        return shown_original(_ticketed(ticket, store, settings))
+        return shown_original(_ticketed(name, ticket, store, settings))
 
 
 def shown_original(body: Body) -> Response:
@@ -221,14 +243,16 @@ def shown_original(body: Body) -> Response:
     return Response(page, media_type="text/html; charset=utf-8", headers=ORIGINAL)
 
 
-def _ticketed(ticket: str, store: Store, settings: Settings) -> Body:
-    """The document that a ticket is for."""
+def _ticketed(name: str, ticket: str, store: Store, settings: Settings) -> Body:
+    """The document of the campaign that a ticket is for."""
+    closed = RuleError("not-found", "this document is not open any more; reload the page")
     try:
         campaign, worker, key, position = settings.signer("original").loads(
             ticket, max_age=TICKET_SECONDS
         )
     except BadSignature:
-        message = "this document is not open any more; reload the page"
-        raise RuleError("not-found", message) from None
+        raise closed from None
     with store.read(campaign) as work:
+        if work.name != name:
+            raise closed
         return offer.body_of(work, worker, key, position)

@@ -1,4 +1,6 @@
-"""Workers: a table of them with what is known of each, all evidence on one; links; forgetting."""
+"""Workers: a table of them with what is known of each, all evidence on one; who may come in; links;
+forgetting.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 from fastapi import Response
 
 from qrowd.collection.books.progress import counts
-from qrowd.collection.database.schema import worker
+from qrowd.collection.database.schema import listed_person, worker
 from qrowd.collection.database.states import WORKER_STATES
-from qrowd.collection.office import worker_record
+from qrowd.collection.office import erasure, worker_record
+from qrowd.collection.office.acts.people import MakeLinks
+from qrowd.collection.people import entry
 from qrowd.collection.people import workers as people
+from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.quality.assessors import ABOUT, MAIN
 from qrowd.texts import Text
-from qrowd.web.api.workers import MOST_DAYS, MOST_LINKS, erase, links_for
+from qrowd.web.api.workers import erase, judging_page, links_of_act
 from qrowd.web.pages.frame import Confirmation, KeeperVisit, Part, ReaderVisit, page_router
 from qrowd.web.pages.quality import last_job
 from qrowd.web.pages.templates import english, interval
@@ -144,22 +149,55 @@ def one_worker(number: int, visit: ReaderVisit) -> Response:
 # --- people ---------------------------------------------------------------------------------------
 
 
+@router.get("/campaigns/{name}/people")
+def people_page(visit: KeeperVisit, page: int = 1) -> Response:
+    """Who may come in: the rule, the list with everybody's link, and the acts that change them."""
+    with visit.read() as work:
+        part = Part.of(work.count(listed_person, work.own(listed_person)), page, PAGE)
+        lines = [
+            (line, judging_page(work, visit.settings, entry.link_text(work, line.key)))
+            if line.key
+            else (line, "")
+            for line in entry.people(work, limit=part.end)[part.start :]
+        ]
+        data = {
+            "lines": lines,
+            "rule": work.plan.rule,
+            "taken": entry.places_taken(work),
+            "page": part.page,
+            "pages": part.pages,
+            **visit.top(work, "/workers"),
+        }
+    return visit.show("organiser/people.html.j2", **data)
+
+
 @router.post("/campaigns/{name}/links")
 def links(visit: KeeperVisit) -> Response:
-    """Signed links for people of one's own panel."""
-    lines = (line.strip() for line in visit.text("people").splitlines())
-    persons = [person for person in dict.fromkeys(lines) if person]
-    try:
-        days = float(visit.text("days", "30"))
-    except ValueError:
-        days = 0.0
-    if not 0 < days <= MOST_DAYS or not 1 <= len(persons) <= MOST_LINKS:
-        message = "write one name or number a line, and for how many days the links are good"
-        raise RuleError("bad-value", message)
-    people_links = links_for(visit.member, visit.settings, persons, days)
-    with visit.read() as work:
+    """Signed links for people, shown at once."""
+    with visit.write() as work:
+        wanted = MakeLinks.of_form(visit.text, work.plan.pay)
+        number = audit.perform(work, visit.member.name, wanted)
+        made = links_of_act(work, visit.settings, number)
         data = visit.top(work, "/workers")
-    return visit.show("organiser/links.html.j2", links=people_links, days=days, **data)
+    return visit.show("organiser/links.html.j2", links=made, days=wanted.days, **data)
+
+
+@router.post("/campaigns/{name}/people/{number}/forget")
+def forget_person(number: int, visit: KeeperVisit) -> Response:
+    """Erase somebody on the list who never came in."""
+    page = visit.address("/people")
+    if not visit.sure:
+        question = Confirmation(
+            Text("office.people.forget-question", person=f"p{number}"),
+            [Text("office.people.forget-follows"), Text("office.worker.forget-backups")],
+            Text("office.price.nothing"),
+            Text("office.worker.forget-button"),
+            page,
+            final=True,
+        )
+        return visit.confirm(question)
+    erasure.forget_listed(visit.store, visit.name, number, who=visit.member.name)
+    return visit.go(page, message=Text("office.worker.forgotten"))
 
 
 @router.post("/campaigns/{name}/workers/{number}/forget")

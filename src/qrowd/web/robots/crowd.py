@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from qrowd.collection.database.schema import NAMED_PAIRS, PAIR_NAMES, document, gold, pair, topic
 from qrowd.collection.database.store import Store, Work
-from qrowd.collection.people import workers
+from qrowd.collection.people import entry
 from qrowd.data.qrels import Qrels
 from qrowd.simulation.crowd import confusions, kinds_of, paces, patterns
 from qrowd.simulation.setting import KINDS, Setting
@@ -77,7 +77,7 @@ def make_robots(store: Store, name: str, crowd: Crowd, truth: Truth) -> list[Rob
     with store.write(name) as work:
         plan, grades = work.plan, work.plan.scale.grades
         entries = [
-            {"link": workers.make_link(work, f"robot {at}", _LINK_DAYS)} for at in range(number)
+            {"link": entry.make_link(work, f"robot {at}", _LINK_DAYS)} for at in range(number)
         ]
     shape = replace(crowd.setting, assessors=number, grades=max(2, len(grades)))
     kind = random.permutation(kinds_of(shape))

@@ -42,11 +42,18 @@ class Words(Step):
 
 
 class People(Step):
-    """Where they come from."""
+    """Where they come from, and who of them may come in."""
 
     name = "people"
     after = "words"
-    keys = ("platform.preset", "people.workers", "people.recognise", "campaign.accept")
+    keys = (
+        "platform.preset",
+        "people.entry",
+        "platform.places",
+        "people.workers",
+        "people.recognise",
+        "campaign.accept",
+    )
     off: ClassVar = {"people.recognise": "no"}
 
 

@@ -1,0 +1,236 @@
+"""Who may come in: the rule, the list, links. The record has numbers, which mean nothing once the
+people behind them are forgotten.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from qrowd.collection.database.schema import campaign, link, listed_person
+from qrowd.collection.database.store import Work
+from qrowd.collection.people import entry
+from qrowd.collection.people.entry import MOST_PEOPLE, OFF, PersonRow
+from qrowd.collection.plan import limits
+from qrowd.collection.plan.sections import ENTRIES, Pay, Plan
+from qrowd.collection.plan.toml import rewritten, stored_plan
+from qrowd.collection.record.act import Act, Consequence, Details, Stored
+from qrowd.collection.record.details import Choice, Days, Identifier, Kind, Number, Rows, detail
+from qrowd.errors import RuleError
+from qrowd.texts import Text
+
+MOST_DAYS = 3650
+STRICTER = {name: at for at, name in enumerate(("open", "platform", "listed", "links"))}
+
+
+class ChangeEntry(Act):
+    """Say who may come in from now on; people who are in and have no link come in anew."""
+
+    name = "change entry"
+    on = ("entry",)
+    entry: str = detail(
+        Choice(of=ENTRIES, text="office.entry.short."), suggest=lambda plan: plan.entry
+    )
+    places: int = detail(
+        Number(low=0, high=10**6),
+        default=0,
+        hint=True,
+        suggest=lambda plan: plan.platform.places or plan.people.workers,
+    )
+
+    def do(self, work: Work) -> Details:
+        before = work.plan
+        after = self._changed(before)
+        for complaint in limits.entry(after):
+            raise RuleError("bad-value", str(complaint.message))
+        if (before.entry, before.platform.places) == (after.entry, after.platform.places):
+            raise RuleError("conflict", "this is how people come in already")
+        if STRICTER[after.entry] > STRICTER[before.entry]:
+            entry.end_sessions_without_link(work)
+        _store(work, after.text)
+        return {"plan": {"entry": before.people.entry, "places": before.platform.places}}
+
+    def _changed(self, plan: Plan) -> Plan:
+        # the number of places stays as it is where nobody gives another
+        return _with(plan, self.entry, self.places or plan.platform.places)
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        _store(work, _with(work.plan, **stored["plan"]).text)
+
+    def foretell(self, work: Work) -> Consequence:
+        after, taken = self._changed(work.plan), entry.places_taken(work)
+        counts = {"n": after.platform.places, "taken": taken}
+        follows = [Text(f"office.entry.means.{after.rule}", **counts)]
+        if STRICTER[after.entry] > STRICTER[work.plan.entry]:
+            follows.append(self.says("sessions"))
+        return self.ask(work, *follows)
+
+
+def _with(plan: Plan, entry: str, places: int) -> Plan:
+    text = rewritten(plan.text, "people", {"entry": entry or None})
+    return stored_plan(rewritten(text, "platform", {"places": places or None}))
+
+
+def _store(work: Work, text: str) -> None:
+    work.update(campaign, campaign.c.id == work.campaign, plan=text)
+
+
+# --- the list and links ---------------------------------------------------------------------------
+
+
+class PersonNumber(Identifier):
+    """The number of somebody on the list: 7 or "p7"."""
+
+    def read(self, name: str, value: Any) -> int:
+        return super().read(name, str(value).removeprefix("p"))
+
+    def shown(self, value: Any, pay: Pay) -> str:
+        return f"p{value}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class People(Kind):
+    """People: a list of ids or of objects, or text with somebody on each line.
+
+    With `more`, an id may be followed by name, email and language, after tabs or semicolons.
+    """
+
+    more: bool = False
+    sign = "PEOPLE"
+    input = "words"
+
+    def read(self, name: str, value: Any) -> list[PersonRow]:
+        rows = value.splitlines() if isinstance(value, str) else value
+        if not isinstance(rows, list | tuple):
+            raise RuleError("bad-value", f"{name} must be people, one a line")
+        wanted = [self._row(row) for row in rows if not isinstance(row, str) or row.strip()]
+        wanted = list({row.id: row for row in wanted}.values())
+        if not 1 <= len(wanted) <= MOST_PEOPLE:
+            raise RuleError("bad-value", f"{name} must be 1 to {MOST_PEOPLE:,} people, one a line")
+        return wanted
+
+    def _row(self, row: Any) -> PersonRow:
+        if isinstance(row, PersonRow):
+            return row
+        if isinstance(row, str):
+            parts = re.split(r"[\t;]", row) if self.more else [row]
+            return PersonRow(*(part.strip() for part in parts[:4]))
+        fields = PersonRow.__dataclass_fields__
+        plain = isinstance(row, Mapping) and row.keys() <= fields.keys() and "id" in row
+        if not plain or not all(isinstance(text, str) for text in row.values()):
+            raise RuleError("bad-value", f"a person has {', '.join(fields)}; got {row!r:.100}")
+        return PersonRow(**{key: text.strip() for key, text in row.items()})
+
+    def form(self, value: Any, pay: Pay) -> str:
+        return "\n".join(row.id for row in value)
+
+    def shown(self, value: Any, pay: Pay) -> int:
+        return len(value)
+
+
+class ListAct(Act):
+    """Something that puts people on the list, who are off it again when it is undone."""
+
+    scope = "people"
+    adds = True
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        work.delete(link, link.c.id.in_(stored.get("links", ())), _own_links(work))
+        entry.remove(work, stored["made"])
+        entry.take_off(work, stored["back"])
+
+
+def _own_links(work: Work) -> Any:
+    return link.c.person_id.in_(select(listed_person.c.id).where(work.own(listed_person)))
+
+
+class ListPeople(ListAct):
+    """Put people on the campaign's list; whoever was taken off it is on it again."""
+
+    name = "list people"
+    on = ("people",)
+    results = (("made", Rows()), ("back", Rows()))
+    people: list[PersonRow] = detail(People(more=True), recorded=False, hint=True)
+
+    def do(self, work: Work) -> Details:
+        done = entry.put_on_list(work, self.people)
+        if not done.made and not done.back:
+            raise RuleError("conflict", "all of them are on the list already")
+        return {"made": done.made, "back": done.back}
+
+    def foretell(self, work: Work) -> Consequence:
+        return self.ask(work, Text(f"office.entry.list.{work.plan.rule}"), n=len(self.people))
+
+
+class MakeLinks(ListAct):
+    """Make a signed link for each of these people, who are put on the list."""
+
+    name = "make links"
+    page = "/people"  # whose form shows the links
+    results = (("links", Rows()),)
+    people: list[PersonRow] = detail(People(), recorded=False)
+    days: float = detail(Days(high=MOST_DAYS), default=30.0, suggest=lambda _: 30)
+
+    def do(self, work: Work) -> Details:
+        done = entry.put_on_list(work, self.people)
+        links = entry.new_links(work, list(dict.fromkeys(done.people)), self.days)
+        return {"made": done.made, "back": done.back, "links": links}
+
+    def foretell(self, work: Work) -> Consequence:
+        return self.ask(work, "follows", n=len(self.people), days=f"{self.days:g}")
+
+
+class PersonAct(Act):
+    """Something about one person on the list."""
+
+    on = ("listed",)
+    scope = "people"
+    subject = "person {person}"
+    person: int = detail(PersonNumber())
+
+    def foretell(self, work: Work) -> Consequence:
+        row = entry.person_numbered(work, self.person)
+        return self.ask(work, "follows", who=row.platform_id)
+
+
+class TakeOffList(PersonAct):
+    """Take somebody off the list: no door is open to them; what they judged stays."""
+
+    name = "take off list"
+    states = ("listed",)
+
+    def do(self, work: Work) -> Details:
+        row = entry.person_numbered(work, self.person)
+        if row.state == OFF:
+            raise RuleError("conflict", f"p{self.person} is off the list already")
+        entry.take_off(work, [row.id])
+        return {"before": row.state}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        number = entry.person_numbered(work, int(stored["person"])).id
+        work.update(listed_person, listed_person.c.id == number, state=stored["before"])
+
+
+class RevokeLinks(PersonAct):
+    """Revoke all links of somebody on the list; a new one can be made."""
+
+    name = "revoke links"
+    states = ("listed",)
+    results = (("links", Rows()),)
+
+    def do(self, work: Work) -> Details:
+        numbers = entry.revoke_links(work, entry.person_numbered(work, self.person))
+        if not numbers:
+            raise RuleError("conflict", f"p{self.person} has no link that could be revoked")
+        return {"links": numbers}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        work.update(link, link.c.id.in_(stored["links"]), _own_links(work), revoked_at=None)
