@@ -196,6 +196,19 @@ def test_a_dry_run_then_launch(
     assert wizard.desk.get(f"{wizard.address}/target").status_code == 404
 
 
+def test_who_would_pass_follows_what_a_failed_check_does(
+    wizard: Wizard, paths: dict[str, Path]
+) -> None:
+    wizard.whole(paths)
+    for action, stays in (("exclude", True), ("screen-out", False), ("stop", False)):
+        wizard.answer("checks", **{"checks.binary.action": action})
+        page = words(wizard.desk.get(f"{wizard.address}/passing"))
+        assert ("Nobody is screened out for missing gold" in page) == stays
+        assert ("still there after 5" in page) != stays
+        assert ("Right: the share who have not been screened out" in page) != stays
+        assert ".5 is a guess" in page  # how well gold could be told
+
+
 def test_gold_that_everybody_passes_is_asked_about(wizard: Wizard, paths: dict[str, Path]) -> None:
     lines = paths["gold"].read_text("utf-8").splitlines()
     easy = [lines[0], *(line.rsplit("\t", 2)[0] + "\t2\tBecause." for line in lines[1:])]

@@ -19,11 +19,18 @@ from sqlalchemy import (
     literal_column,
     not_,
     select,
-    union_all,
+    true,
 )
 
 from qrowd.collection.database import schema
-from qrowd.collection.database.schema import PLACED_SETS, JudgingSet, expertise, judging_set, place
+from qrowd.collection.database.schema import (
+    PLACED_SETS,
+    JudgingSet,
+    expertise,
+    judging_set,
+    place,
+    topic,
+)
 from qrowd.collection.database.store import Work
 from qrowd.collection.plan import composition
 
@@ -50,10 +57,10 @@ class OpenSets:
     """The sets of the pool that are open and allowed to a worker, as a source of picks."""
 
     work: Work
-    worker_id: int
+    allowed: ColumnElement[bool]
 
     def _free(self, taken: Collection[int]) -> Select[Any]:
-        return _SETS.where(open_to(self.work, self.worker_id), S.id.not_in(taken))
+        return _SETS.where(self.allowed, S.id.not_in(taken) if taken else true())
 
     def first(self, taken: Collection[int]) -> JudgingSet | None:
         """One of the highest priority and then the fewest held."""
@@ -64,14 +71,23 @@ class OpenSets:
         self, row: JudgingSet, taken: Collection[int], but: Collection[int], most: int
     ) -> list[JudgingSet]:
         """Its equals, mixed: those from a random place of their order on, around its end."""
-        alike = (S.priority == row.priority) & (S.held == row.held) & S.topic_id.not_in(but)
+        query = self._free(taken).order_by(S.shuffle)
+        if but:
+            own = select(topic.c.id).where(self.work.own(topic), topic.c.id.not_in(but))
+            others = self.work.db.scalars(own).all()
+            if not others:
+                return []
+            # not by the index of picks: it has all topics, and there may be few of these, or none
+            alike = (S.priority + 0 == row.priority) & (S.held + 0 == row.held)
+            query = query.where(alike, S.topic_id.in_(others))
+        else:
+            query = query.where(S.priority == row.priority, S.held == row.held)
         start = self.work.random.getrandbits(SHUFFLED)
-        query = self._free(taken).where(alike).order_by(S.shuffle).limit(most)
-        halves = (query.where(S.shuffle >= start), query.where(S.shuffle < start))
-        around = union_all(*(select(half.subquery()) for half in halves))
-        rows = self.work.rows(around, JudgingSet)
-        near = sorted(rows, key=lambda row: (row.shuffle < start, row.shuffle))[:most]
-        return self.work.random.sample(near, len(near))
+        rows: list[JudgingSet] = []
+        for half in (S.shuffle >= start, S.shuffle < start):
+            if len(rows) < most:
+                rows += self.work.rows(query.where(half).limit(most - len(rows)), JudgingSet)
+        return self.work.random.sample(rows, len(rows))
 
 
 def pick(
@@ -79,7 +95,7 @@ def pick(
 ) -> list[JudgingSet]:
     """The next sets of the pool for a worker, at most `wanted`, beside those that are repeated."""
     uses = Counter(row.topic_id for row in repeated)
-    return composition.pick(OpenSets(work, worker_id), wanted, uses)
+    return composition.pick(OpenSets(work, open_to(work, worker_id)), wanted, uses)
 
 
 def pick_topic(work: Work, worker_id: int) -> list[JudgingSet]:

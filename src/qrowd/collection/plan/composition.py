@@ -123,9 +123,11 @@ def hide(
         places = [at for at, row in enumerate(batch) if row.role == "pool"]
         full = len(places) > counted
         free = {at for at in places if full and _may_go(batch, at, uses)}
+        models = chance.sample(places, len(places))
         # what is forced has a shape of its own: gold is like that, or like what follows it
-        models = places if chance.random() < 0.5 else sorted(free)
-        at, row = _like(batch, left, chance.sample(models, len(models)))
+        if chance.random() < 0.5:
+            models = sorted(models, key=lambda at: at not in free) if full else []
+        at, row = _like(batch, left, models)
         left.remove(row)
         if at in free:
             batch[at] = row
