@@ -413,7 +413,7 @@ def test_help_lists_options_by_what_they_are_for(capsys: pytest.CaptureFixture[s
         places = [text.index(f"\n{title}:\n") for title in verbs.PARTS.values()]
         assert places == sorted(places)
         assert text.index("\n  --gold ") < places[1] < text.index("--seed") < places[2]
-        assert text.rstrip().splitlines()[-1].strip().startswith("-h, --help")
+        assert "--help" in text.rstrip().splitlines()[-1]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

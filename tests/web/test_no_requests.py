@@ -93,7 +93,7 @@ def test_documents_that_are_served_ask_for_nothing(
     pairs = "".join(f"t0\t{name}\n" for name in documents(address))
     (sent / "pool.tsv").write_text(f"topic\tdoc\n{pairs}")
     rows = read_extension(documents=written(sent, address), pool=sent / "pool.tsv")
-    plan = PLAN.replace("gold = 1", "gold = 0").replace("size = 3", "size = 40")
+    plan = PLAN.replace("gold = 1", "gold = 0").replace("\nsets = 3", "\nsets = 40")  # all in one
     with make_server(tmp_path, plan=plan) as server:
         with server.site.store.write("tiny") as work:
             add(work, rows)
