@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -13,7 +13,9 @@ import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.output import show_json
 from qrowd.errors import UsageError
-from qrowd.reporting.commands import Files
+
+if TYPE_CHECKING:
+    from qrowd.reporting.commands import Files
 
 
 @opt.command(old={"--judgements": ""})
@@ -133,13 +135,17 @@ def _files(
     files: opt.JudgementFiles, gold: opt.GoldFile, given: str | None, runs: opt.RunFiles
 ) -> Files:
     """The files as further commands name them."""
+    from qrowd.reporting.commands import Files
+
     reading = {
         "--columns": files.columns,
         "--format": files.format,
+        "--people": files.people,
         "--topics": files.topics,
         "--rel": files.rel,
     }
     judged = _words(*files.paths, **reading)
+    judged += "".join(f" --machines {shlex.quote(pattern)}" for pattern in files.machines)
     cut = files.rel if gold.rel is None else gold.rel
     return Files(
         judgements=judged,
