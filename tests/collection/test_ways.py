@@ -338,22 +338,21 @@ def test_values_grades_and_orders_of_300_documents_are_what_was_said(
 
 
 def test_a_release_has_the_numbers_and_nobody(rated: Site, tmp_path: Path) -> None:
-    ann = rated.worker("ann")
-    for _ in range(2):
-        offer = rated.next(ann)
+    for who in (rated.worker("ann"), rated.worker("bob")) * 2:  # who see all of the pool
+        offer = rated.next(who)
         for shown in offer.sets:
             for document in shown.documents:
                 value = (10, 50.5, 99)[int(document.title.split()[-1])]
-                rated.say(ann, shown.key, document.position, None, kind="rating", value=value)
-        rated.work(submission.finish, ann, offer.key)
-        assert rated.work(submission.submit, ann, offer.key).state == "accepted"
+                rated.say(who, shown.key, document.position, None, kind="rating", value=value)
+        rated.work(submission.finish, who, offer.key)
+        assert rated.work(submission.submit, who, offer.key).state == "accepted"
     figures = Figures(merge=q.get("mv"), method="mv")
     release(rated.store, "tiny", tmp_path / "out", figures, who="ada", sure=True)
     with rated.store.read("tiny") as work:
         export(work, tmp_path / "own")
     released, own = (rows_of(tmp_path / name, "ratings.tsv") for name in ("out", "own"))
     assert list(released[0]) == ["topic", "doc", "assessor", "value"]
-    assert {row["assessor"] for row in released} == {"a1"}
+    assert {row["assessor"] for row in released} == {"a1", "a2"}
     values = [{(row["doc"], row["value"]) for row in rows} for rows in (released, own)]
     assert values[0] == values[1]
     assert {value for _, value in values[0]} == {"10", "50.5", "99"}
