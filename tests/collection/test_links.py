@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from itsdangerous import URLSafeSerializer
 from tests.collection.making import MINUTE, Site
 
 from qrowd.collection.database.schema import person
+from qrowd.collection.database.verification import broken
+from qrowd.collection.office import erasure
 from qrowd.collection.people import entry, workers
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
@@ -150,3 +153,29 @@ def test_who_is_known_by_an_odd_id_goes_on(site: Site) -> None:
     with site.store.write("tiny") as work:
         work.update(person, person.c.worker_id == worker, platform_id="a\tb")
     assert site.work(workers.enter, "own", "a\tb").id == worker
+
+
+def test_forgetting_erases_the_list_and_links(site: Site) -> None:
+    """Of a worker, and of somebody on the list who never came in; nothing is left in the record."""
+    secret = ("Zebulon", "zeb@quux.example", "zeb-77")
+    for number in (1, 2):
+        row = entry.PersonRow(f"zeb-77{number}", f"Zebulon {number}", f"{number}zeb@quux.example")
+        site.work(audit.perform, "o", "list people", {"people": [row]})
+    link = site.work(entry.make_link, "Zebulon 1")
+    key = site.work(entry.people)[0].key
+    worker = site.work(workers.worker_of, opened(site, link))
+    absent = site.work(entry.listed_as, "zeb-772").id
+    with pytest.raises(RuleError, match=f"p{absent - 1} is worker w{worker.number}: forget that"):
+        erasure.forget_listed(site.store, "tiny", absent - 1, who="o")
+    erasure.forget(site.store, "tiny", worker.number, who="o")
+    erasure.forget_listed(site.store, "tiny", absent, who="o")
+    assert site.work(entry.people) == []
+    with pytest.raises(RuleError, match="has ended"):
+        opened(site, link)
+    with site.store.read("tiny") as work:
+        assert broken(work) == []
+        assert not [row for row in audit.acts(work) if any(word in row.details for word in secret)]
+    if site.store.is_sqlite:
+        path = Path(str(site.store.engine.url.database))
+        kept = b"".join(file.read_bytes() for file in path.parent.glob(f"{path.name}*"))
+        assert not [word for word in (*secret, key) if str(word).encode() in kept]
