@@ -15,10 +15,11 @@ from tests.browser.serving import Site, serve, settings_in
 from tests.browser.test_accessibility import problems
 from tests.collection.making import PLAN, make_site, material, wrong
 
+from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import assignment
 from qrowd.collection.record import audit
 from qrowd.web import jobs, tasks
-from qrowd.web.accounts import new_account
+from qrowd.web.accounts import Guest, invite, new_account
 from qrowd.web.files import CampaignFiles
 
 PASSWORD = "a long password"
@@ -104,6 +105,50 @@ def test_every_page_is_accessible(browser: Browser, office: Site, width: int) ->
     found["question"] = problems(page)
     context.close()
     assert {end: each for end, each in found.items() if each} == {}
+
+
+def test_the_doors_are_accessible_and_a_password_is_changed_by_keyboard(
+    browser: Browser, tmp_path: Path
+) -> None:
+    settings = settings_in(tmp_path)
+    guest = Guest("bob", administrator=True)
+    with open_store(settings.database, new=True) as store:
+        with store.transaction() as db:
+            new_account(db, store.clock(), "ann", PASSWORD, administrator=True)
+        invitation = invite(store, settings, guest)
+    with serve(settings) as store:
+        site = Site(settings.address, settings.address, store)
+        page, elsewhere = browser.new_page(), browser.new_page()
+        signed_in(elsewhere, site)
+        found = {}
+
+        def look(where: str) -> None:
+            for width in (320, 1280):
+                page.set_viewport_size({"width": width, "height": 800})
+                found[where, width] = problems(page, f"door-{where}-{width}")
+
+        for where, address in (("sign-in", f"{site.address}/sign-in"), ("join", invitation)):
+            page.goto(address)
+            look(where)
+        signed_in(page, site)
+        page.goto(f"{site.address}/password")
+        look("password")
+        for old in ("not the password", PASSWORD):
+            page.get_by_label("Password so far").focus()
+            page.keyboard.type(old)
+            page.keyboard.press("Tab")
+            page.keyboard.type("another long password")
+            page.keyboard.press("Enter")
+            if old != PASSWORD:
+                expect(page.get_by_role("alert")).to_be_visible()
+                look("wrong")
+        expect(page.get_by_role("status")).to_be_visible()
+        expect(page.get_by_role("heading", name="Campaigns")).to_be_visible()
+        elsewhere.goto(f"{site.address}/campaigns")
+        assert "/sign-in" in elsewhere.url
+        for each in (page, elsewhere):
+            each.close()
+    assert {where: each for where, each in found.items() if each} == {}
 
 
 def test_pause_by_keyboard_and_undo(browser: Browser, office: Site) -> None:
