@@ -2,8 +2,9 @@
 
 Workers are sent through a plan's sets as a campaign would send them. An observer who sees all of
 their batches, and learns after each which set was gold, counts what gold is like: its topic, its
-size, how often the topic comes in the batch, came in the one before, and was gold before. What was
-learnt from every second worker is tried on the others. Area under the ROC curve: 0.5 is a guess.
+size, how often the topic comes in the batch, came in the one before and in all before, and was gold
+before. What was learnt from every second worker is tried on the others. Area under the ROC curve:
+0.5 is a guess.
 """
 
 from __future__ import annotations
@@ -152,7 +153,8 @@ class _Worker:
         self.met: set[int] = set()
         self.batches = 0
         self.last: Counter[int] = Counter()  # topics of the last batch
-        self.gold: Counter[int] = Counter()  # topics of gold
+        self.topics: Counter[int] = Counter()  # of all sets before
+        self.gold: Counter[int] = Counter()  # of gold before
 
     def first(self, taken: Collection[int]) -> Set | None:
         """One of the highest priority and then the fewest held."""
@@ -238,13 +240,17 @@ def _noted(worker: _Worker, batch: Sequence[Set]) -> Iterator[_Seen]:
             row.size,
             (topic, row.size),
             (topics[topic], len(topics), len(batch)),
+            (topic, topics[topic]),
             (sizes[row.size], len(batch)),
             (worker.last[topic], topics[topic]),
             worker.gold[topic],
             (topic, worker.gold[topic]),
+            (worker.batches, worker.topics[topic] - worker.gold[topic]),
+            (worker.gold[topic], worker.topics[topic] - worker.gold[topic]),
         )
         yield _Seen(notes, worker.number, row.role == "gold")
     worker.last = topics
+    worker.topics += topics
     worker.gold.update(row.topic_id for row in batch if row.role == "gold")
 
 
