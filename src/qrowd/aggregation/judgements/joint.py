@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,17 +101,17 @@ class Joint:
         model = _Model.of(self, fitting)
         alone = model.by_votes(fitting.gold)
         beyond = model.beyond_permuted(alone.relevant)
-        reads = {"gate": beyond > GATE, "always": True, "never": False}[self.text]
+        reads = self.text == "always" or (self.text == "gate" and beyond > GATE)
         labelled = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted)
         topics = len(np.unique(fitting.judgements.pairs.topic[labelled]))
         if len(labelled) >= ENOUGH and topics > 1:
             power, reads = model.by_gold(fitting, labelled, reads)
         else:
-            power = model.power(alone) if reads else 1.0
-        power = power if self.power is None else self.power
-        steps = fitting.iterations(self.max_iter)
-        whole = model.with_text(alone, fitting.gold, steps) if reads else alone
-        fitting.settled = whole.settled
+            power = self.power or (model.power(alone) if reads else 1.0)
+        if reads:
+            whole = model.with_text(alone, fitting.gold, fitting)
+        else:  # on from where it was, so that it is said if it has not settled
+            whole = model.by_votes(fitting.gold, alone.relevant, fitting)
         odds = whole.prior + power * whole.votes
         fitting.notes += _notes(reads, beyond, power, self.power is None)
         share = model.text_share(whole, power)
@@ -156,7 +155,6 @@ class _Believed:
     text: Floats  # what the text adds to `prior`
     coins: Floats  # [true grade, assessor]: how often they say so
     relevant: Floats
-    settled: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,28 +190,35 @@ class _Model:
 
     # --- votes ------------------------------------------------------------------------------------
 
-    def by_votes(self, gold: Grades) -> _Believed:
+    def by_votes(
+        self, gold: Grades, start: Floats | None = None, fitting: Fitting | None = None
+    ) -> _Believed:
         """What is believed without the text."""
         rows, n = self.rows, len(self.rows.pairs)
-        votes = np.bincount(rows.pair, self.weight, n)
-        yes = np.bincount(rows.pair, self.weight * rows.grade, n)
+        if start is None:
+            yes = np.bincount(rows.pair, self.weight * rows.grade, n)
+            start = (yes + 0.5) / (np.bincount(rows.pair, self.weight, n) + 1)
         others = (np.bincount(rows.pair, minlength=n) > 1) | (gold != UNKNOWN)
-        steps = range(self.method.max_iter)
-        return self._settle((yes + 0.5) / (votes + 1), None, gold, steps, others)
+        return self._settle(start, None, gold, others, fitting)
 
-    def with_text(self, alone: _Believed, gold: Grades, steps: Iterable[int]) -> _Believed:
+    def with_text(
+        self, alone: _Believed, gold: Grades, fitting: Fitting | None = None
+    ) -> _Believed:
         """What is believed with it."""
-        return self._settle(alone.relevant, self.score(alone.relevant), gold, steps, None)
+        return self._settle(alone.relevant, self.score(alone.relevant), gold, None, fitting)
 
     def _settle(
         self,
         relevant: Floats,
         text: Floats | None,
         gold: Grades,
-        steps: Iterable[int],
         witnessed: Mask | None,
+        fitting: Fitting | None,
     ) -> _Believed:
-        """EM over coins and the regression, from probabilities of relevance on."""
+        """EM over coins and the regression, from probabilities of relevance on.
+
+        `fitting` is told of its steps, where this is the fit and not a part of it.
+        """
         from scipy.special import expit
 
         topic, n = self.rows.pairs.topic, len(relevant)
@@ -223,19 +228,21 @@ class _Model:
         ridge = np.full(design.shape[1], RIDGE)
         ridge[0] = FREE
         beta, shift = np.zeros(design.shape[1]), np.zeros(len(self.rows.pairs.topics))
-        centre, settled = np.zeros_like(beta), False
-        relevant = _clamped(relevant, gold)
-        for _ in steps:
+        centre, relevant = np.zeros_like(beta), _clamped(relevant, gold)
+        steps = self.method.max_iter
+        for _ in fitting.iterations(steps) if fitting else range(steps):
             coins = self.coins(relevant, witnessed)
             votes = self.evidence(coins)
             beta, shift = newton_step(design, topic, relevant, beta, shift, centre, ridge)
             prior = design @ beta + shift[topic]
             before, relevant = relevant, _clamped(expit(prior + votes), gold)
             settled = bool(np.abs(relevant - before).max() < self.method.tol)
-            if settled:
+            if fitting:
+                fitting.settled = settled
+            elif settled:
                 break
         added = score @ beta[1 : 1 + score.shape[1]]
-        return _Believed(prior, votes, added, coins, relevant, settled)
+        return _Believed(prior, votes, added, coins, relevant)
 
     def coins(self, relevant: Floats, witnessed: Mask | None) -> Floats:
         """How often each assessor says so where a pair is not relevant, and where it is.
@@ -249,8 +256,10 @@ class _Model:
         result = np.empty((2, n))
         for truth, share in enumerate((1 - relevant, relevant)):
             counted = weight * share[rows.pair]
-            right = np.bincount(rows.assessor, counted * (rows.grade == truth), n)
-            total = np.bincount(rows.assessor, counted, n)
+            right, total = (
+                np.asarray(np.bincount(rows.assessor, each, n), np.float64)
+                for each in (counted * (rows.grade == truth), counted)
+            )
             usual = (right.sum() + 1 + assumed * method.accuracy) / (total.sum() + 2 + assumed)
             like = _like_people(right, total, float(usual), self.people)
             result[truth] = (right + method.shrinkage * like) / (total + method.shrinkage)
@@ -261,7 +270,7 @@ class _Model:
         no, yes = coins
         said = np.stack([np.log((1 - yes) / no), np.log(yes / (1 - no))])
         each = said[self.rows.grade, self.rows.assessor] * self.weight
-        return np.bincount(self.rows.pair, each, len(self.rows.pairs))
+        return np.asarray(np.bincount(self.rows.pair, each, len(self.rows.pairs)), np.float64)
 
     # --- the text ---------------------------------------------------------------------------------
 
@@ -290,8 +299,9 @@ class _Model:
         """The covariance of both within topics, by topic, each scaled over all of them."""
         topic = self.rows.pairs.topic
         x, y = _within(score, topic), _within(relevant, topic)
-        total = np.sqrt((x @ x) * (y @ y))
-        return np.bincount(topic, x * y, len(self.rows.pairs.topics)) / max(total, 1e-300)
+        total = float(np.sqrt((x @ x) * (y @ y)))
+        by_topic = np.bincount(topic, x * y, len(self.rows.pairs.topics))
+        return np.asarray(by_topic / max(total, 1e-300))
 
     def power(self, alone: _Believed) -> float:
         """The largest power of the votes' evidence with which they agree with the text as well as
@@ -315,25 +325,24 @@ class _Model:
 
     def by_gold(self, fitting: Fitting, labelled: Array, reads: bool) -> tuple[float, bool]:
         """The power, and whether to read the text: what predicts gold of held-out topics best."""
-        truth = fitting.gold[labelled]
+        method = self.method
+        powers = POWERS if method.power is None else np.array([method.power])
+        sign = np.where(fitting.gold[labelled] == 1, 1.0, -1.0)
         fold = topic_folds(self.rows.pairs, labelled)
-        sign = np.where(truth == 1, 1.0, -1.0)
-        losses = np.zeros((1 + reads, len(POWERS)))
+        losses = np.zeros((2, len(powers)))  # without and with the text
         for out in (fold == part for part in np.unique(fold)):
             gold, held = fitting.gold.copy(), labelled[out]
             gold[held] = UNKNOWN
             alone = self.by_votes(gold)
-            steps = range(self.method.max_iter)
-            believed = [alone, self.with_text(alone, gold, steps)] if reads else [alone]
-            for way, each in enumerate(believed):
-                odds = each.prior[held] + POWERS[:, None] * each.votes[held]
+            for way, each in enumerate([alone, self.with_text(alone, gold) if reads else alone]):
+                odds = each.prior[held] + powers[:, None] * each.votes[held]
                 losses[way] += np.logaddexp(0.0, -sign[out] * odds).sum(axis=1)
-        way, power = np.unravel_index(np.argmin(losses), losses.shape)
-        fitting.notes.append(
-            f"power {POWERS[power]:.1f}{' and the text' * int(way)}: chosen on gold of held-out "
-            "topics"
-        )
-        return float(POWERS[power]), bool(way)
+        losses[0] += np.inf if method.text == "always" else 0.0
+        losses[1] += 0.0 if reads else np.inf
+        way, at = divmod(int(np.argmin(losses)), len(powers))
+        chosen = f"power {powers[at]:.1f}, {'with' if way else 'without'} the text"
+        fitting.notes.append(f"{chosen}: what predicts gold of held-out topics best")
+        return float(powers[at]), bool(way)
 
     def text_share(self, whole: _Believed, power: float) -> Floats:
         """By topic: how much of what tells its documents apart comes from the text."""
