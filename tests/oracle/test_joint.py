@@ -188,3 +188,22 @@ def test_documents_that_are_alike_share_their_fate() -> None:
     draws = merged.draws(400, seed=1)
     assert len(merged.copula) == len(merged.pairs)
     assert draws.notes == ()
+
+
+def test_auto_reads_documents_only_where_gold_says_so() -> None:
+    collection = made(votes=2, topics=20, seed=11)
+    documents = given(collection).documents
+    gold = collection.truth.select(np.random.default_rng(2).random(len(collection.truth)) < 0.2)
+    chosen = {}
+    for name, trusted in (("without gold", None), ("with", gold)):
+        merged = q.Automatic().fit(
+            collection.judgements, q.Given(documents=documents, gold=trusted)
+        )
+        assert merged.provenance is not None
+        chosen[name] = (merged.provenance.text, merged.fit.notes[0])
+        assert any("documents were not used" in note for note in merged.fit.notes) != (
+            merged.provenance.text
+        )
+    assert chosen["without gold"][0] is False
+    assert chosen["with"][0] is True
+    assert chosen["with"][1].startswith("chosen: joint")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -126,13 +126,20 @@ class Joint:
             "text_share": share,
             "before_votes": expit(whole.prior),
         }
-        return fitting.merged(
+        merged = fitting.merged(
             expit(np.stack([-odds, odds], axis=1)),
             {"sensitivity": whole.coins[1], "specificity": whole.coins[0]},
             keep_unvoted=True,
             details=Details(own=own),
             copula=Copula(together),
         )
+        return merged if reads else without_text(merged)
+
+
+def without_text(merged: Merged) -> Merged:
+    """The same, known not to come from the documents, though they were given."""
+    assert merged.provenance is not None
+    return replace(merged, provenance=replace(merged.provenance, text=False))
 
 
 def _notes(reads: bool, beyond: float, power: float, learned: bool) -> list[str]:
