@@ -19,6 +19,7 @@ _NAMES = {
     "budget.curves": "Curves",
     "budget.loop": "Loop vote_by_vote",
     "budget.sampling_design": "sample",
+    "budget.worklist": "Worklist contradictions",
     "budget.votes": "expected_majority gold_minus_majority",
     "comparison.anova": "Anova anova",
     "comparison.compare": "Comparison compare",

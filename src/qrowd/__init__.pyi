@@ -50,6 +50,7 @@ from qrowd.reporting.study import Study as Study
 from qrowd.comparison.systems import SystemComparison as SystemComparison
 from qrowd.data.topics import Topics as Topics
 from qrowd.content.vectors import Vectors as Vectors
+from qrowd.budget.worklist import Worklist as Worklist
 from qrowd.quality.agreement import agreement as agreement
 from qrowd.comparison.anova import anova as anova
 from qrowd.quality.assessors import assessors as assessors
@@ -57,6 +58,7 @@ from qrowd.content.hypothesis import cluster_test as cluster_test
 from qrowd.quality.independence import cohen as cohen
 from qrowd.comparison.compare import compare as compare
 from qrowd.comparison.systems import compare_systems as compare_systems
+from qrowd.budget.worklist import contradictions as contradictions
 from qrowd.aggregation.correction import correct as correct
 from qrowd.evaluation.engine import evaluate as evaluate
 from qrowd.budget.votes import expected_majority as expected_majority

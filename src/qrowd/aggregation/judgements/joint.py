@@ -15,7 +15,7 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Copula, Merged
 from qrowd.registry import method, param
 
-PERMUTATIONS, GATE = 12, 3.0  # of texts; standard deviations that real ones must be beyond them
+PERMUTATIONS, GATE = 20, 3.0  # of texts; standard deviations that real ones must be beyond them
 SURE = 1.0  # standard error: evidence is weakened only where that is likely better
 POWERS = np.linspace(1.0, 0.1, 10)  # of the votes' evidence
 ENOUGH = 20  # gold pairs, of two topics or more, from which on gold chooses
@@ -52,7 +52,7 @@ class Joint:
 
     $r$ less its mean in the topic. A document's own votes never enter its own score.
 
-    **A gate.** Where the real texts agree with votes no better than permuted ones do (12 within
+    **A gate.** Where the real texts agree with votes no better than permuted ones do (20 within
     each topic; 3 standard deviations), the text is left out, and that is said.
 
     **The power** $g$ is 1 where assessors err independently. Where they err together their
