@@ -1,12 +1,15 @@
 """Assessors and documents in one model: what `joint` gains, and that it never costs much.
 
-    QROWD_DATA=folder python -m benchmarks.joint [--only crowds|gold|time] [--seed 500]
+    QROWD_DATA=folder python -m benchmarks.joint [--only crowds|gold|errors|time] [--seed 500]
 
 Real abstracts (`cystic_fibrosis`; relevant: the four assessors' mean grade is 1 or more) and made
 text of strength 0 and .6, judged by made crowds of 60: with independent errors, and with pairs that
 are hard for all (2 logits). *votes* is the same model without the text, *text* is what it says of a
 document before its votes. Differences of accuracy, ties half right; 90 % intervals over topics, of
 means over crowds.
+
+errors: labels (the majority's) that `qrowd next --goal errors` lists first, beside a list by votes
+alone and one by an out-of-fold logistic regression on the texts of each topic.
 """
 
 from __future__ import annotations
@@ -14,16 +17,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
 
 import qrowd as q
 from benchmarks._benchmark import Table, option, run
 from benchmarks._data import folder
-from qrowd.data.arrays import Floats
+from qrowd.data.arrays import Floats, Mask
 
-PARTS = ("crowds", "gold", "time")
+PARTS = ("crowds", "gold", "errors", "time")
 
 
 @dataclass(frozen=True)
@@ -219,6 +225,77 @@ def gold_cell(collection: Collection, hard: float, votes: int, options: Options)
     ]
 
 
+def errors(options: Options) -> None:
+    table = Table(
+        "text",
+        "errors",
+        "votes a pair",
+        "wrong labels",
+        "of the first tenth",
+        "stated",
+        "by votes alone",
+        "by logistic regression",
+        "of all errors in the first fifth",
+        title="how many labels are wrong among those that are listed first",
+    )
+    for text in options.texts:
+        collection = collection_of(text, options)
+        for hard in (0.0, 2.0):
+            for votes in options.votes:
+                rows = [
+                    found(collection, crowd(collection.truth, votes, hard, seed))
+                    for seed in range(options.seed, options.seed + options.crowds)
+                ]
+                figures = [f"{each:.2f}" for each in np.mean(rows, axis=0)]
+                table.row(text, "hard pairs" if hard else "independent", votes, *figures)
+
+
+def found(collection: Collection, judgements: q.Judgements) -> list[float]:
+    """Shares of wrong labels: among all, the first tenth by each way; and in the first fifth."""
+    truth, n = collection.truth, len(collection.truth)
+    no, yes = judgements.votes.T
+    # a tied label is a coin: half an error
+    wrong = np.where(yes == no, 0.5, ((yes > no) != (truth.grade > 0)).astype(float))
+    shares, stated = [], 0.0
+    fits = [q.Joint(), q.Joint(text="never")]
+    given = q.Given(documents=collection.vectors)
+    lists = [
+        np.where(yes > no, 1 - p, p)
+        for p in (each.fit(judgements, given).relevant for each in fits)
+    ]
+    lists = [np.where(yes == no, 0.5, each) for each in lists]
+    lists.append(np.where(yes == no, 0.5, contradicted_by_regression(collection, yes > no)))
+    for p_wrong in lists:
+        first = np.argsort(-p_wrong, kind="stable")[: n // 10]
+        shares.append(float(wrong[first].mean()))
+        stated = stated or float(p_wrong[first].mean())
+    fifth = np.argsort(-lists[0], kind="stable")[: n // 5]
+    return [
+        float(wrong.mean()),
+        shares[0],
+        stated,
+        *shares[1:],
+        float(wrong[fifth].sum() / wrong.sum()),
+    ]
+
+
+def contradicted_by_regression(collection: Collection, label: Mask) -> Floats:
+    """P(the label is wrong) by the text of documents of the topic in other folds."""
+    pairs, vectors = collection.truth.pairs, collection.vectors
+    document = vectors.index.find(pairs.documents)[pairs.document]
+    p = np.full(len(pairs), float(label.mean()))
+    for first, last in pairwise(pairs.topic_starts.tolist()):
+        y = label[first:last]
+        fewest = int(min(y.sum(), (~y).sum()))
+        if fewest < 3:
+            continue
+        folds = StratifiedKFold(min(10, fewest), shuffle=True, random_state=0)
+        for train, test in folds.split(y, y):
+            model = LogisticRegression(C=10).fit(vectors.rows[document[first + train]], y[train])
+            p[first + test] = model.predict_proba(vectors.rows[document[first + test]])[:, 1]
+    return np.where(label, 1 - p, p)
+
+
 def times(options: Options) -> None:
     table = Table("pairs", "topics", "votes", "CPU seconds of a fit, tf-idf left out")
     topics = 50 if options.topics >= 50 else options.topics
@@ -237,7 +314,7 @@ def times(options: Options) -> None:
 
 def main(options: Options) -> None:
     parts: dict[str, Callable[[Options], None]] = dict(
-        zip(PARTS, (crowds, with_gold, times), strict=True)
+        zip(PARTS, (crowds, with_gold, errors, times), strict=True)
     )
     for name, part in parts.items():
         if options.only in ("", name):

@@ -71,4 +71,5 @@ def command(
         say(note)
     first = todo.p_wrong[: min(100, len(todo))]
     if len(first):
-        say(f"of the first {len(first)} about {first.sum():.0f} are wrong, if the model is right")
+        wrong = f"{first.sum():.0f}" if first.sum() >= 10 else f"{first.sum():.1f}"
+        say(f"of the first {len(first)} about {wrong} are wrong, if the model is right")

@@ -113,8 +113,8 @@ class Joint:
         else:  # on from where it was, so that it is said if it has not settled
             whole = model.by_votes(fitting.gold, alone.relevant, fitting)
         odds = whole.prior + power * whole.votes
-        fitting.notes += _notes(reads, beyond, power, self.power is None)
         share = model.text_share(whole, power)
+        fitting.notes += _notes(beyond, power if self.power is None else 1.0, share)
         together = tuple(
             part * cosines + (1 - part) * np.eye(len(cosines))
             for cosines, part in zip(model.cosines, share, strict=True)
@@ -142,10 +142,14 @@ def without_text(merged: Merged) -> Merged:
     return replace(merged, provenance=replace(merged.provenance, text=False))
 
 
-def _notes(reads: bool, beyond: float, power: float, learned: bool) -> list[str]:
+def _notes(beyond: float, power: float, share: Floats) -> list[str]:
     told = f"texts agree with votes {beyond:.1f} standard deviations better than permuted ones"
-    notes = [f"the text is {'used' if reads else 'left out'}: {told}"]
-    if power < 1 and learned:
+    if share.any():
+        spread = f"{share.mean():.2f} on average, {share.min():.2f} to {share.max():.2f} by topic"
+        notes = [f"the text is used: {told}; its share in what tells documents apart: {spread}"]
+    else:
+        notes = [f"the text is left out: {told}"]
+    if power < 1:
         notes.append(
             f"the votes' evidence counts with the power {power:.1f}: assessors err together, or "
             "some pairs are hard for all"
@@ -359,7 +363,7 @@ class _Model:
             for part in (whole.text, power * whole.votes)
         )
         used = [place.start for place in self.places]
-        return over(text, text + votes)[topic[used]]
+        return np.nan_to_num(over(text, text + votes))[topic[used]]
 
 
 def _clamped(relevant: Floats, gold: Grades) -> Floats:
