@@ -88,7 +88,7 @@ class Joint:
     accuracy: float = param(
         0.8, "how often a vote is right, assumed where that cannot be learned", above=0.5, below=1
     )
-    max_iter: int = param(200, "maximum number of EM iterations", at_least=1)
+    max_iter: int = param(500, "maximum number of EM iterations", at_least=1)
     tol: float = param(1e-4, "settled when no probability moves by more", above=0)
     clamp: bool = param(True, "gold fixes its pairs, teaches coins, and chooses the power")
     seed: int = param(0, "random seed of the permutations", at_least=0)
