@@ -16,6 +16,7 @@ from qrowd.comparison.prediction_powered import Corrected as Corrected
 from qrowd.budget.curves import Curves as Curves
 from qrowd.quality.detection import Detection as Detection
 from qrowd.data.documents import Documents as Documents
+from qrowd.data.features import Features as Features
 from qrowd.data.merged import Fit as Fit
 from qrowd.data.given import Given as Given
 from qrowd.quality.independence import Independence as Independence
@@ -49,6 +50,7 @@ from qrowd.reporting.study import Study as Study
 from qrowd.comparison.systems import SystemComparison as SystemComparison
 from qrowd.data.topics import Topics as Topics
 from qrowd.content.vectors import Vectors as Vectors
+from qrowd.budget.worklist import Worklist as Worklist
 from qrowd.quality.agreement import agreement as agreement
 from qrowd.comparison.anova import anova as anova
 from qrowd.quality.assessors import assessors as assessors
@@ -56,6 +58,7 @@ from qrowd.content.hypothesis import cluster_test as cluster_test
 from qrowd.quality.independence import cohen as cohen
 from qrowd.comparison.compare import compare as compare
 from qrowd.comparison.systems import compare_systems as compare_systems
+from qrowd.budget.worklist import contradictions as contradictions
 from qrowd.aggregation.correction import correct as correct
 from qrowd.evaluation.engine import evaluate as evaluate
 from qrowd.budget.votes import expected_majority as expected_majority
@@ -80,6 +83,7 @@ from qrowd.evaluation.engine import random_scores as random_scores
 from qrowd.comparison.correlation import rbo as rbo
 from qrowd.io.judgements import read_assessors as read_assessors
 from qrowd.io.documents import read_documents as read_documents
+from qrowd.io.judgements import read_features as read_features
 from qrowd.io.judgements import read_judgements as read_judgements
 from qrowd.io.orders import read_orders as read_orders
 from qrowd.io.qrels import read_pairs as read_pairs
@@ -129,6 +133,7 @@ from qrowd.aggregation.judgements.glad import GLAD as GLAD
 from qrowd.aggregation.judgements.gp import GaussianProcess as GaussianProcess
 from qrowd.aggregation.judgements.hier_bayes import HierBayes as HierBayes
 from qrowd.aggregation.judgements.hier_vb import HierVB as HierVB
+from qrowd.aggregation.judgements.joint import Joint as Joint
 from qrowd.aggregation.judgements.kos import KOS as KOS
 from qrowd.aggregation.judgements.m3v import MaxMarginVote as MaxMarginVote
 from qrowd.aggregation.judgements.mace import MACE as MACE

@@ -33,6 +33,7 @@ LINES = {
     "score": "score merged.tsv nist.qrels",
     "report": "report crowd.tsv.gz --method mv --chosen mv --draws 20",
     "sample": "sample llm.tsv -n 10",
+    "next": "next crowd.tsv.gz --documents docs.jsonl",
     "loop": "loop crowd.tsv.gz --gold nist.qrels --method mv --votes 1 --randomisations 2",
     "simulate": "simulate -o made --topics 2 --documents 10 --runs 2",
     "demo": "demo -o shown",
@@ -247,6 +248,9 @@ def test_a_shared_option_works(
             "merge ds": "merge gp crowd.tsv.gz",
             "evaluate": "evaluate --runs runs --judgements crowd.tsv.gz --method gp",
         }.get(path, line)
+    if flag in ("--runs", "--run-names") and path == "merge ds":
+        pytest.importorskip("sklearn", reason="reading documents needs the extra `text`")
+        line = "merge joint crowd.tsv.gz --documents docs.jsonl --runs runs"
     if (flag == "--gold" and path == "evaluate") or (flag == "--method" and path == "evaluate"):
         line = "evaluate --runs runs --judgements crowd.tsv.gz"
         line += "" if flag == "--method" else " --method ds"

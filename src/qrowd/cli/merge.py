@@ -34,6 +34,11 @@ SHARED = (
     opt.gold,
     opt.pairs,
     opt.documents,
+    opt.runs_if_any,
+    opt.input_file(
+        "--features",
+        help="What else is known of documents, to predict by: a table with doc and columns.",
+    ),
     opt.input_file(
         "--priors",
         help="Prior knowledge about assessors: the --assessors file of an earlier merge.",
@@ -74,6 +79,8 @@ def _merge(
     gold: opt.GoldFile,
     pairs: str | None,
     documents: opt.DocumentFiles,
+    runs: opt.RunFiles,
+    features: str | None,
     priors: str | None,
     ties: str,
     seed: int,
@@ -87,10 +94,17 @@ def _merge(
 ) -> None:
     """Read what the options name, merge, say what happened, write."""
     card = method.card
-    _refuse_useless(card, priors=priors, documents=documents)
-    crowd = files.read(pairs)
+    _refuse_useless(card, priors=priors, documents=documents, runs=runs, features=features)
+    predicts = "people" in card.uses
+    crowd = files.read(pairs, need_kinds=not predicts)
     trusted = gold.read(files.rel)
-    given = q.Given(gold=trusted, priors=q.read_assessors(priors) if priors else None)
+    given = q.Given(
+        gold=trusted,
+        priors=q.read_assessors(priors) if priors else None,
+        runs=runs.read() if runs else None,
+        features=q.read_features(features) if features else None,
+        people=files.read_people() if predicts else None,
+    )
     texts = documents.read(crowd, trusted)
     if texts:
         if texts.missing:
@@ -116,6 +130,8 @@ def _merge(
             pairs=pairs,
             documents=documents.vectors or documents.texts,
             priors=priors,
+            runs=runs.paths,
+            features=features,
         )
     labels = merged.qrels(ties, seed)
     if as_json:

@@ -325,10 +325,12 @@ def kept_topics(known: q.Index, only: str | None, without: str | None = None) ->
     return kept
 
 
-def with_people(crowd: q.Judgements, people: str | None, machines: tuple[str, ...]) -> q.Judgements:
+def with_people(
+    crowd: q.Judgements, people: str | None, machines: tuple[str, ...], need_kinds: bool = True
+) -> q.Judgements:
     """The judgements with what --people and --machines say of their assessors."""
-    if people:
-        table = q.read_assessors(people)
+    table = q.read_assessors(people) if people else None
+    if table is not None and (need_kinds or "kind" in table.columns):
         if "kind" not in table.columns:
             raise InputError("no column kind, which says who is a person or a machine", file=people)
         kinds = dict(zip(table.assessors, map(str, table["kind"]), strict=True))
@@ -351,13 +353,18 @@ class JudgementFiles:
     machines: tuple[str, ...] = ()
     people: str | None = None
 
-    def read(self, pairs: str | None = None) -> q.Judgements:
+    def read_people(self) -> q.Features | None:
+        """What --people tells of assessors, to predict by."""
+        table = q.read_assessors(self.people) if self.people else None
+        return q.Features(table.assessors, table.columns) if table is not None else None
+
+    def read(self, pairs: str | None = None, need_kinds: bool = True) -> q.Judgements:
         """The judgements, over a pool that has the pairs of the file `pairs`, too."""
         source = self.paths[0] if len(self.paths) == 1 else self.paths
         crowd = q.read_judgements(
             source, columns=self.columns, format=self.format, grades=stated_grades()
         )
-        crowd = with_people(crowd, self.people, self.machines)
+        crowd = with_people(crowd, self.people, self.machines, need_kinds)
         if self.rel is not None:
             _warn_of_high("--rel", self.rel, crowd.scale.grades)
             crowd = crowd.binary(self.rel)

@@ -10,11 +10,13 @@ import numpy as np
 from qrowd.data.arrays import Codes, Floats, Grades
 from qrowd.data.consensus import Consensus
 from qrowd.data.documents import Documents, Likeness
+from qrowd.data.features import Features
 from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
 from qrowd.data.orders import Orders
 from qrowd.data.qrels import Qrels
+from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
 from qrowd.errors import UsageError
 
@@ -33,7 +35,8 @@ class Progress(Protocol):
 class Given:
     """Gold for some pairs, documents with their text (or their vectors), orders (for methods that
     merge judgements), judgements (for methods that merge orders), reference scores, random
-    assessors' scores, and what was learned of assessors elsewhere.
+    assessors' scores, what was learned of assessors elsewhere, runs, and what else is known of
+    documents (`features`) and of assessors (`people`).
 
     `progress(done, at_most, objective)` is called after each iteration of a fit.
     """
@@ -45,6 +48,9 @@ class Given:
     reference: Scores | None = None
     random: Scores | None = None
     priors: AssessorTable | None = None
+    runs: RunSet | None = None
+    features: Features | None = None
+    people: Features | None = None
     progress: Progress | None = None
 
     def with_gold(self, judgements: Judgements, clamp: bool = True) -> tuple[Judgements, Grades]:

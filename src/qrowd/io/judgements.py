@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.data.arrays import Array, Codes, Grades, Names
+from qrowd.data.features import Features
 from qrowd.data.index import Index
 from qrowd.data.judgements import KINDS, UNKNOWN, Judgements
 from qrowd.data.merged import AssessorTable
@@ -30,6 +31,7 @@ JUDGEMENTS = Wanted(
     plain=("topic", "assessor", "doc", "grade"),
 )
 ASSESSORS = Wanted("assessors", needed=("assessor",), others=r"(?s).*")
+FEATURES = Wanted("features", needed=("doc",), others=r"(?s).*")
 
 
 def read_judgements(
@@ -164,13 +166,25 @@ def _stem(table: Table) -> str:
 
 def read_assessors(source: str | Path | Any, *, format: str | None = None) -> AssessorTable:
     """A table of assessors as `save` wrote it; columns that are not numbers stay text."""
-    (table,) = tables(source, ASSESSORS, None, format)
-    index, codes = encoded(stacked([table], "assessor"))
+    return AssessorTable(*_named_columns(source, ASSESSORS, "assessor", format))
+
+
+def read_features(source: str | Path | Any, *, format: str | None = None) -> Features:
+    """What else is known of documents: a table with doc and further columns, numbers or texts."""
+    return Features(*_named_columns(source, FEATURES, "doc", format))
+
+
+def _named_columns(
+    source: Any, wanted: Wanted, key: str, format: str | None
+) -> tuple[Index, dict[str, Array]]:
+    (table,) = tables(source, wanted, None, format)
+    index, codes = encoded(stacked([table], key))
     if len(index) < len(codes):
-        raise table.origin.error("an assessor appears twice; keep one row of each")
+        article = {"assessor": "an assessor", "doc": "a document"}[key]
+        raise table.origin.error(f"{article} appears twice; keep one row of each")
     order = np.argsort(codes)
-    names = [name for name in table.columns if name != "assessor"]
-    return AssessorTable(index, {name: _column(table, name)[order] for name in names})
+    names = [name for name in table.columns if name != key]
+    return index, {name: _column(table, name)[order] for name in names}
 
 
 def _column(table: Table, name: str) -> Array:

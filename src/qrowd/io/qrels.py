@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.data.arrays import refuse_rows
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.provenance import Provenance
@@ -149,8 +150,15 @@ def read_sample(
             return qrels
         if len(qrels) < len(grade):
             raise InputError("a pair appears twice; keep one row of each")
+        refuse_rows(
+            np.isnan(chance),
+            lambda row: (
+                "no probability: this row was chosen and not drawn at random, so that no "
+                "score can be estimated from it; `qrowd sample` draws"
+            ),
+        )
         order = np.lexsort(codes[::-1])
-        return Sample(qrels.pairs, np.nan_to_num(chance[order]), by, qrels.grade)
+        return Sample(qrels.pairs, chance[order], by, qrels.grade)
 
 
 def _by(table: Table) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from qrowd.aggregation.fit import Fitting, topic_folds
 from qrowd.aggregation.judgements.ds import DawidSkene
+from qrowd.aggregation.judgements.joint import Joint, without_text
 from qrowd.aggregation.judgements.stack import Stacking
 from qrowd.aggregation.revision import Regression, recalibrate
 from qrowd.data.arrays import Array, Codes, Floats
@@ -35,7 +36,7 @@ UNSEEN = (
 DILIGENT = 0.95  # share of the pairs that who may stand alone has judged
 
 
-@method("auto", paper="qrowd", uses=("gold",), draws_rank=4, shares=True)
+@method("auto", paper="qrowd", uses=("gold", "documents"), draws_rank=4, shares=True)
 class Automatic:
     r"""The method to begin with: chosen by gold where there is enough, else by a check.
 
@@ -68,16 +69,17 @@ class Automatic:
     (or $v_{ig}$ for $m_{ig}$), and how many pairs follow from the assumption is said.
 
     **With gold** for 20 judged pairs or more, in at least two topics, the vote, `ds`, their mean
-    and, for two grades, the vote with the weights of `stack` are each recalibrated (see
-    `recalibrate`; the shift that all topics share is held to 0 with precision 4, since a handful of
-    topics may have an unusual share of relevant documents), and the one whose log loss is the
-    smallest on gold of topics held out (five folds of topics) is kept. What a judge says alone, of
-    those who judged at least 95 % of the pairs, is kept instead where its loss is smaller still, by
-    Student's t over topics at the level $1 - 1/(m + 1)$ for the best of $m$ judges. What `stack`
-    says of a gold pair is learned without the pair's fold. Gold pairs keep their gold. The draws
-    that are kept for intervals each come from a recalibration of their own, on topics drawn with
-    replacement. Where what was chosen is right on no more of the held-out gold than the vote
-    without gold, that is said.
+    and, for two grades, the vote with the weights of `stack` and (where documents are given)
+    `joint` without the gold are each recalibrated (see `recalibrate`; the shift that all topics
+    share is held to 0 with precision 4, since a handful of topics may have an unusual share of
+    relevant documents), and the one whose log loss is the smallest on gold of topics held out (five
+    folds of topics) is kept. What a judge says alone, of those who judged at least 95 % of the
+    pairs, is kept instead where its loss is smaller still, by Student's t over topics at the level
+    $1 - 1/(m + 1)$ for the best of $m$ judges. What `stack` says of a gold pair is learned without
+    the pair's fold. Gold pairs keep their gold. The draws that are kept for intervals each come
+    from a recalibration of their own, on topics drawn with replacement. Where what was chosen is
+    right on no more of the held-out gold than the vote without gold, that is said. Without enough
+    gold documents are not read.
 
     What was chosen and why is among the notes of the fit, and `merge` prints it; the check's result
     is `details["independence"]`.
@@ -109,10 +111,10 @@ class Automatic:
         by_gold = len(labelled) >= ENOUGH and len(np.unique(rows.pairs.topic[labelled])) > 1
         given = NOTHING if by_gold else replace(given, progress=None)
         beliefs = _Beliefs(fitting, given, self.accuracy)
-        samples, details = None, NONE
+        samples, details, read = None, NONE, False
         if by_gold:
-            made = _by_gold(fitting, beliefs, labelled, self.draws)
-            posterior, samples = made.posterior, made.samples
+            best, made = _by_gold(fitting, beliefs, labelled, self.draws)
+            posterior, samples, read = made.posterior, made.samples, best == "joint"
         else:
             check = independence(
                 rows, MODEL, given, replicates=REPLICATES, most=CHECKED, seed=self.seed
@@ -121,6 +123,9 @@ class Automatic:
             posterior = beliefs.vote if check.together else beliefs.mean
             details = Details(own={"independence": check})
             fitting.notes += [f"chosen: {kept}", f"because {check.verdict}", UNSEEN]
+        if fitting.given.documents is not None and not read:
+            why = "something else predicts gold better" if by_gold else "too little gold to tell"
+            fitting.notes.append(f"the documents were not used: {why}")
         strange = int((fitting.learned[fitting.voted] < 0.5).sum())
         if strange:
             fitting.notes.append(
@@ -128,7 +133,8 @@ class Automatic:
                 f"probability {self.accuracy:g} there, an assumption (accuracy)"
             )
         columns = {"informedness": beliefs.informedness}
-        return fitting.merged(posterior, columns, samples=samples, details=details)
+        merged = fitting.merged(posterior, columns, samples=samples, details=details)
+        return merged if read or fitting.given.documents is None else without_text(merged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,8 +216,10 @@ class _Beliefs:
 # --- with gold ------------------------------------------------------------------------------------
 
 
-def _by_gold(fitting: Fitting, beliefs: _Beliefs, labelled: Codes, draws: int) -> Merged:
-    """The belief that predicts gold of held-out topics best, recalibrated on all of it."""
+def _by_gold(
+    fitting: Fitting, beliefs: _Beliefs, labelled: Codes, draws: int
+) -> tuple[str, Merged]:
+    """The name of what predicts gold of held-out topics best; it, recalibrated on all gold."""
     rows = fitting.judgements
     topic = rows.pairs.topic[labelled]
     truth = rows.scale.relevant[fitting.gold[labelled]].astype(np.float64)
@@ -219,6 +227,10 @@ def _by_gold(fitting: Fitting, beliefs: _Beliefs, labelled: Codes, draws: int) -
     candidates = {"vote": beliefs.vote, "ds": beliefs.ds.posterior, "mean": beliefs.mean}
     if rows.scale.binary:
         candidates["stack"] = _stack(fitting, labelled, fold)
+        if fitting.given.documents is not None:
+            read = Joint().fit(rows, Given(documents=fitting.given.documents))
+            if read.details["text"]:
+                candidates["joint"] = read.posterior
 
     def predicted(belief: Floats) -> Floats:
         """The log odds of each gold pair, recalibrated on gold of other folds."""
@@ -259,7 +271,7 @@ def _by_gold(fitting: Fitting, beliefs: _Beliefs, labelled: Codes, draws: int) -
     if len(set(truth)) == 1:
         fitting.notes.append("all of this gold is of one kind: it cannot tell the grades apart")
     base = replace(beliefs.ds, posterior=candidates[best])
-    return recalibrate(base, _gold(fitting, labelled), draws=draws, level=LEVEL)
+    return best, recalibrate(base, _gold(fitting, labelled), draws=draws, level=LEVEL)
 
 
 def _diligent(rows: Judgements) -> Codes:
