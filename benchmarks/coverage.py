@@ -1,6 +1,6 @@
 """Do 90 % intervals hold the truth in 90 %? When the model is right, and when it is not.
 
-    python -m benchmarks.coverage [worlds] [belief ...]
+    python -m benchmarks.coverage [worlds] [belief ...] [--seed SEED]
 
 A world has systems, documents whose relevance is drawn from known probabilities, and assessors
 whose error rates are known; what draws from a merging method say is held against the truth. Systems
@@ -167,11 +167,11 @@ def tally(world: World, merged: Merged, draws: int, seed: int, level: float = 0.
 
 
 def coverage(
-    setting: Setting, names: tuple[str, ...], worlds: int, draws: int = 300
+    setting: Setting, names: tuple[str, ...], worlds: int, draws: int = 300, first: int = 0
 ) -> dict[str, Tally]:
     """The mean tally over worlds of each belief: two that know much, or a method's."""
     tallies: dict[str, list[Tally]] = {name: [] for name in names}
-    for seed in range(worlds):
+    for seed in range(first, first + worlds):
         world = make_world(setting, seed)
         beliefs: dict[str, Merged] = {}
         for name in names:
@@ -210,6 +210,7 @@ class Options:
     worlds: int = option(40, positional=True)
     beliefs: tuple[str, ...] = option((), positional=True)  # all of them, if none is named
     scenes: int = 7
+    seed: int = 0  # of the first world
 
 
 SHORT = Options(
@@ -247,7 +248,8 @@ def main(options: Options) -> None:
     )
     table = Table("world", "belief", *keys)
     for scene, setting in list(scenes.items())[: options.scenes]:
-        for name, means in coverage(setting, names, options.worlds).items():
+        beliefs = coverage(setting, names, options.worlds, first=options.seed)
+        for name, means in beliefs.items():
             table.row(scene, name, *(f"{means[key]:.3f}" for key in keys))
 
 

@@ -1,6 +1,6 @@
 """A little gold, many machine judges: are places and P(A beats B) honest? DL 2021.
 
-    QROWD_DATA=folder python -m benchmarks.coverage_gold [draws of gold]
+    QROWD_DATA=folder python -m benchmarks.coverage_gold [draws of gold] [--seed SEED]
 
 Gold (grades 2 and 3) for 5 % of the pairs, at random; panels of 5, 20 and all 82 assessors; 63
 runs on 53 topics. The official places and wins on all gold are what intervals should hold: 90 % of
@@ -33,6 +33,7 @@ class Options:
     draws: int = 200
     methods: tuple[str, ...] = METHODS
     sizes: tuple[int, ...] = (5, 20, 82)
+    seed: int = 0  # of the first draw
 
 
 SHORT = Options(times=1, topics=3, draws=20, methods=("auto", "ds"), sizes=(5, 82))
@@ -65,7 +66,7 @@ def main(options: Options) -> None:
     for size in options.sizes:
         for method in options.methods:
             figures: dict[tuple[int, str], list[list[float]]] = {}
-            for seed in range(options.times):
+            for seed in range(options.seed, options.seed + options.times):
                 some = crowd if size == len(crowd.assessors) else panel(crowd, size, seed)
                 belief = corrected(method, some, sampled(gold, seed), seed, options.draws)
                 scores = q.evaluate(runs, belief.draws(options.draws, seed), list(MEASURES))

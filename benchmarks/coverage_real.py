@@ -1,6 +1,6 @@
 """Do intervals hold the official scores? Real runs; assessors simulated on TREC-8, real on DL 2021.
 
-    QROWD_DATA=folder python -m benchmarks.coverage_real [seeds]
+    QROWD_DATA=folder python -m benchmarks.coverage_real [seeds] [--seed FIRST]
 
 TREC-8: 129 runs, 10 topics, NIST's qrels taken as the truth, assessors of known error rates who err
 independently, or find the same pairs hard. DL 2021: 63 runs, 53 topics, panels of 5 and 55 of 82
@@ -51,6 +51,7 @@ class Options:
     draws: int = 300
     methods: tuple[str, ...] = ("ds", "binmv", "ebcc", "auto")
     sizes: tuple[int, ...] = (5, 55)
+    seed: int = 0  # the first one
 
 
 SHORT = Options(seeds=1, topics=5, crowds=1, draws=20, methods=("ds", "auto"), sizes=(5,))
@@ -91,16 +92,18 @@ def corrected(method: str, crowd: Judgements, gold: Qrels, seed: int, draws: int
 class Collection:
     """Real runs and gold, and crowds of their documents: what beliefs say of the systems."""
 
-    def __init__(self, label: str, runs: RunSet, gold: Qrels, crowds: list[Judgements]) -> None:
+    def __init__(
+        self, label: str, runs: RunSet, gold: Qrels, crowds: dict[int, Judgements]
+    ) -> None:  # crowds by their seeds
         self.label, self.runs, self.gold, self.crowds = label, runs, gold, crowds
         self.truth: Floats = q.evaluate(runs, gold, ["AP"]).means()[0, 0]
 
     def add_rows(self, table: Table, method: str, draws: int) -> None:
         """A method, and what rankings, or gold for 5 % of the pairs, make of it."""
-        merged = [q.get(method).fit(crowd) for crowd in self.crowds]
+        merged = [q.get(method).fit(crowd) for crowd in self.crowds.values()]
         with_gold = [
             corrected(method, crowd, sampled(self.gold, seed), seed, draws)
-            for seed, crowd in enumerate(self.crowds)
+            for seed, crowd in self.crowds.items()
         ]
         beliefs = {
             method: merged,
@@ -109,7 +112,8 @@ class Collection:
             f"{method}, recalibrated + rankings": [q.inform(each, self.runs) for each in with_gold],
         }
         for name, several in beliefs.items():
-            figures = [self.figures(belief, draws, seed) for seed, belief in enumerate(several)]
+            by_seed = zip(several, self.crowds, strict=True)
+            figures = [self.figures(belief, draws, seed) for belief, seed in by_seed]
             for over, means in zip(OVER, np.mean(figures, axis=0), strict=True):
                 table.row(self.label, name, over, *(f"{mean:.3f}" for mean in means))
 
@@ -126,17 +130,18 @@ def main(options: Options) -> None:
     trec8 = folder("trec8_t21")
     crowd, graded, dl21_runs = dl21(options.topics)
     table = Table("collection", "belief", "over", *KEYS, optional=(">= .95 true",))
+    seeds = range(options.seed, options.seed + options.seeds)
     gold = q.read_qrels(trec8 / "nist.qrels.gz").binary(1)
     trec8_runs = q.read_runs(str(trec8 / "runs" / "*"))
     for votes, hard in ((3, 0.0), (5, 0.0), (5, 2.0))[: options.crowds]:
         label = f"TREC-8, {votes} votes" + (", pairs hard for all (2 logits)" if hard else "")
-        crowds = [voted(gold, votes, hard, seed) for seed in range(options.seeds)]
+        crowds = {seed: voted(gold, votes, hard, seed) for seed in seeds}
         for method in ("ds", "auto"):
             Collection(label, trec8_runs, gold, crowds).add_rows(table, method, options.draws)
     gold = graded.binary(2)
     for size in options.sizes:
         label = f"DL 2021, {size} machine assessors"
-        panels = [panel(crowd, size, seed) for seed in range(options.seeds)]
+        panels = {seed: panel(crowd, size, seed) for seed in seeds}
         for method in options.methods:
             Collection(label, dl21_runs, gold, panels).add_rows(table, method, options.draws)
 

@@ -1,6 +1,6 @@
 """Few human labels beside many machine labels: do intervals hold, how wide are they, who is first?
 
-    QROWD_DATA=folder python -m benchmarks.few_labels [samples] [seed]
+    QROWD_DATA=folder python -m benchmarks.few_labels [samples] [seed] [--only PART ...]
 
 DL 2021: 63 runs, 53 topics, 10,828 pairs; the machine is the share of 82 machine assessors who say
 relevant, or one that answers the opposite, always yes, or at random; gold is NIST's, grades 2 and 3
@@ -35,6 +35,7 @@ from qrowd.evaluation.measure import measures_of
 
 LINEAR, ALL = ("P@10", "DCG@10"), ("P@10", "DCG@10", "nDCG@10", "AP")
 ALONE = "human only"
+PARTS = ("pairs", "effective", "topics", "ways", "ranking")
 EFFECTIVE = (1, 3, 5, 7, 10, 15, 20, 30, 50)
 FIVE = (
     "cmp-gpt4o-binary",
@@ -52,6 +53,7 @@ class Options:
     collection: int = 53  # topics of DL 2021
     pairs: tuple[int, ...] = (300, 700, 1400)
     topics: tuple[int, ...] = (5, 10, 20)
+    only: tuple[str, ...] = option(PARTS, choices=PARTS)
 
 
 SHORT = Options(samples=2, collection=8, pairs=(300,), topics=(5,))
@@ -295,11 +297,10 @@ def main(options: Options) -> None:
     assert gold.pairs == merged.pairs
     world = World(gold, merged, runs, crowd, options.seed)
     print(f"{options.samples} samples, seed {options.seed}")
-    over_pairs(world, options)
-    by_effective(world, options)
-    over_topics(world, options)
-    other_ways(world, options)
-    ranking(world, options)
+    parts = (over_pairs, by_effective, over_topics, other_ways, ranking)
+    for name, part in zip(PARTS, parts, strict=True):
+        if name in options.only:
+            part(world, options)
 
 
 if __name__ == "__main__":

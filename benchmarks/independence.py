@@ -1,6 +1,6 @@
 """Are dependent errors found at the bound that the check states, and independent ones let alone?
 
-    QROWD_DATA=folder python -m benchmarks.independence [worlds]
+    QROWD_DATA=folder python -m benchmarks.independence [worlds] [--seed SEED]
 
 For each seed a crowd with independent errors is made, and the check tells (or raises a false alarm)
 how much copying and how much common difficulty it would have found in 80 %. Then a new crowd is
@@ -58,6 +58,7 @@ DESIGNS = (
 @dataclass(frozen=True)
 class Options:
     worlds: int = option(200, positional=True)  # of each design
+    seed: int = 0  # of the made crowds; the check's constants were chosen from 0
     designs: tuple[int, ...] = tuple(range(len(DESIGNS)))  # by their numbers
 
 
@@ -128,7 +129,7 @@ def made_worlds(options: Options) -> None:
         bounds: dict[str, list[float]] = {"copying": [], "difficulty": []}
         found: dict[str, list[bool]] = {"copying": [], "difficulty": []}
         for at in range(options.worlds):
-            seed = 1_000_000 * (number + 1) + 10 * at
+            seed = 1_000_000 * (number + 1) + 10 * (options.seed + at)
             check = detection(make_crowd(design, seed), DS, seed=at)
             alarms.append(check.found)
             if check.found:

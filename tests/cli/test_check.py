@@ -204,3 +204,21 @@ def test_a_column_kind_of_something_else(
     assert stop.value.code == 1
     said = f"qrowd: {controls}:2: kind must be person, expert or machine, got 'gold'\n"
     assert capsys.readouterr().err == said
+
+
+def test_shares_are_of_what_counts_as_relevant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "crowd.tsv").write_text(HEADER + "t1\td1\tw1\t1\nt1\td1\tw2\t2\nt1\td2\tw1\t0\n")
+    (tmp_path / "gold.qrels").write_text("t1 0 d1 3\nt1 0 d2 1\n")
+    named = ["check", str(tmp_path / "crowd.tsv"), "--gold", str(tmp_path / "gold.qrels")]
+
+    def shares(*options: str) -> list[str]:
+        main([*named, *options])
+        rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+        return [row[-1] for row in rows if row[-2] == "share relevant"]
+
+    assert shares() == ["0.6667", "1.0000"]
+    assert shares("--rel", "2") == ["0.3333", "0.5000"]
+    assert shares("--rel", "2", "--gold-rel", "1") == ["0.3333", "1.0000"]
+    assert shares("--gold-rel", "3") == ["0.6667", "0.5000"]

@@ -216,3 +216,24 @@ def test_pictures_of_what_is_not_known_are_left_out() -> None:
     assert drawn.speed_of(table) is None
     curve = (np.array([0.0, 1.0]), np.array([0.0, 1.0]))
     assert "<svg" in drawn.roc({"random": {"10": curve}, "uniform": {"10": curve}}).svg
+
+
+def test_accuracies_by_probabilities_that_merge_wrote(
+    files: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written, crowd = tmp_path / "ds.tsv", q.read_judgements(files / "crowd.tsv")
+    merged = q.DawidSkene().fit(crowd)
+    q.save(merged, written)
+    run(files, "crowd.tsv", "--method", "ds", "-q")
+    expected = capsys.readouterr().out
+    run(files, "crowd.tsv", "--probabilities", str(written), "-q")
+    assert capsys.readouterr().out == expected
+    with pytest.raises(SystemExit) as misuse:
+        run(files, "crowd.tsv", "--probabilities", str(written), "--method", "ds")
+    assert misuse.value.code == 2
+    assert "not both" in capsys.readouterr().err
+    q.save(merged[merged.topics.split(0.5, seed=1)[0]], written)
+    with pytest.raises(SystemExit) as lacking:
+        run(files, "crowd.tsv", "--probabilities", str(written))
+    assert lacking.value.code == 1
+    assert "lacks the pairs of" in capsys.readouterr().err

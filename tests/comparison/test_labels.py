@@ -362,10 +362,26 @@ def test_a_hundred_of_a_hundred_right_is_no_proof_of_perfection() -> None:
     scores = score_labels(gold, gold)
     low, high = scores.interval("accuracy")
     assert high == pytest.approx(1)
-    assert 0.95 < low < 0.985  # Wilson's interval of 100 of 100, and something for the topics
+    # Wilson's of so many independent pairs as 100 are whose errors correlate by .1 in ten topics
+    effective, t = 100 / 1.9, 1.8216
+    assert low == pytest.approx(effective / (effective + t**2), abs=1e-4)
     low, high = scores.interval("kappa")
     assert high == pytest.approx(1)
-    assert 0.9 < low < 0.97
+    assert 0.85 < low < 0.95
+
+
+def test_errors_in_a_few_topics_leave_few_degrees_of_freedom() -> None:
+    """The same accuracy, with all errors in one topic of twenty, or one in each."""
+    topics = "".join(name * 20 for name in "abcdefghijklmnopqrst")
+    gold = qrels(*[1, 0] * 200, topics=topics)
+    few, many = np.zeros(400, np.int8), np.zeros(400, np.int8)
+    few[:20], many[::20] = 1, 1  # a whole topic wrong, or one pair of each
+    wide, narrow = (
+        score_labels(qrels(*(gold.grade ^ wrong), topics=topics), gold).interval("accuracy")
+        for wrong in (few, many)
+    )
+    assert wide[0] < 0.9 < narrow[0]
+    assert wide[1] - wide[0] > 2 * (narrow[1] - narrow[0])
 
 
 def test_intervals_stay_inside_and_hold() -> None:

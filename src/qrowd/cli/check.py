@@ -42,8 +42,8 @@ KINDS = (
 @opt.format
 @opt.people
 @opt.machines
-@opt.grades
-@opt.gold_file
+@opt.rel
+@opt.gold
 @opt.runs_if_any
 @opt.input_file("--topics", help="Topics that judgements and runs should be about.")
 @opt.input_file("--documents", multiple=True, help="Documents that should have been judged.")
@@ -57,7 +57,8 @@ def command(
     format: str | None,
     people: str | None,
     machines: tuple[str, ...],
-    gold: str | None,
+    rel: int | None,
+    gold: opt.GoldFile,
     runs: opt.RunFiles,
     topics: str | None,
     documents: tuple[str, ...],
@@ -79,14 +80,15 @@ def command(
       qrowd check votes.csv --columns doc=url,assessor=who,grade=stars
     """
     named = {
-        "qrels": [gold] if gold else [],
+        "qrels": [gold.path] if gold.path else [],
         "runs": list(runs.paths),
         "topics": [topics] if topics else [],
         "documents": list(documents),
     }
     if not (files or any(named.values())):
         raise UsageError("name at least one file")
-    checked = Checked(kind, format, columns, runs.names, people, machines)
+    cut = rel if gold.rel is None else gold.rel
+    checked = Checked(kind, format, columns, runs.names, people, machines, rel, cut)
     for name, group in checked.grouped(files).items():
         checked.add(name, group)
     for name, group in named.items():
@@ -108,9 +110,11 @@ class Checked:
         run_names: str,
         people: str | None,
         machines: tuple[str, ...],
+        rel: int | None,
+        gold_rel: int | None,
     ) -> None:
         self.kind, self.format, self.columns, self.run_names = kind, format, columns, run_names
-        self.people, self.machines = people, machines
+        self.people, self.machines, self.rel, self.gold_rel = people, machines, rel, gold_rel
         self.findings: list[tuple[str, Findings]] = []
         self.nouns: dict[type, Any] = {}  # the last one of each kind
         self.failed = False
@@ -164,6 +168,9 @@ class Checked:
                 noun = opt.with_people(noun, self.people, self.machines)
             except InputError as error:
                 raise (error if error.file else error.at(name)) from None
+            noun = noun if self.rel is None else noun.binary(self.rel)
+        if isinstance(noun, q.Qrels) and self.gold_rel is not None:
+            noun = noun.binary(self.gold_rel)
         self.findings.append((name, described(noun)))
         self.nouns[type(noun)] = noun
         if isinstance(noun, q.Judgements):

@@ -220,6 +220,8 @@ def _account(
         "iterations": fit.iterations,
         "pairs": len(merged.pairs),
         "grades": dict(zip(map(str, grades), counts, strict=True)),
+        "share_relevant": merged.share_relevant,
+        "share_in_doubt": merged.share_in_doubt,
         "notes": [*fit.notes, *doubts],
         **({"labels": labels.to_polars().to_dicts()} if whole else {}),
     }

@@ -25,6 +25,7 @@ class Options:
     """What was asked for; most of it concerns one of the jobs."""
 
     merge: str | None
+    probabilities: str | None
     sort: str
     shown: str | None
     enough: int
@@ -75,6 +76,10 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     "merge",
     help="Estimate accuracies with this merging method (ds, mv, two-coin, ...); with "
     "--screen, show how its result changes.",
+)
+@opt.input_file(
+    "--probabilities",
+    help="Estimate accuracies with these, which `qrowd merge --probabilities` wrote.",
 )
 @opt.with_default(
     "--sort",
@@ -205,11 +210,15 @@ def command(files: opt.JudgementFiles, gold: opt.GoldFile, options: Options) -> 
 
 def _show_assessors(crowd: q.Judgements, gold: q.Qrels | None, cut: int, options: Options) -> None:
     """Everything that is known of each assessor: to print, save or draw."""
-    method = get(options.merge) if options.merge else None
+    belief = get(options.merge) if options.merge else None
+    if options.probabilities:
+        if belief is not None:
+            raise UsageError("accuracies are estimated by --method or by --probabilities, not both")
+        belief = q.read_probabilities(options.probabilities)
     table = q.assessors(
         crowd,
         q.Given(gold=gold),
-        merge=method,
+        merge=belief,
         gold_rel=cut,
         enough=options.enough,
         level=options.level,

@@ -146,13 +146,19 @@ def _files(
     }
     judged = _words(*files.paths, **reading)
     judged += "".join(f" --machines {shlex.quote(pattern)}" for pattern in files.machines)
-    cut = files.rel if gold.rel is None else gold.rel
+    whole = len(files.paths) == 1 and files.topics is None
+    ranked = [f"--runs {shlex.quote(path)}" for path in runs.paths]
+    ranked += [] if runs.names == "auto" else [f"--run-names {runs.names}"]
+    grades = opt.stated_grades()
     return Files(
         judgements=judged,
-        gold=_words(gold.path or "GOLD", **{"--gold-rel": cut}),
-        runs=" ".join(f"--runs {shlex.quote(path)}" for path in runs.paths),
-        given=_words(given or "GIVEN", **{"--gold-rel": cut}),
-        gold_cut=cut is not None,
+        gold=_words(gold.path or "GOLD"),
+        runs=" ".join(ranked),
+        given=_words(given or "GIVEN"),
+        checked=judged if whole else "",
+        pool=_words(*files.paths) if whole and not (files.columns or files.format) else "",
+        cut=files.rel if gold.rel is None else gold.rel,
+        grades=f" --grades {shlex.quote(grades)}" if grades else "",
     )
 
 

@@ -19,7 +19,9 @@ from qrowd.data.scale import Scale
 from qrowd.errors import InputError, UsageError, require_name
 from qrowd.rendering import Readable, aligned, between, percent, plain
 
-_WITHIN = 0.01  # the least correlation of errors within a topic that is reckoned with
+# What is usual: errors within a topic correlate by so much (.04 to .08 on three real crowds), which
+# counts as so many degrees of freedom. Both chosen on made samples (benchmarks/label_intervals.py).
+_WITHIN, _USUAL = 0.1, 0.5
 _BOTH = ("accuracy", "precision", "recall", "specificity", "f1", "balanced_accuracy", "lam")
 
 
@@ -84,32 +86,44 @@ class LabelScores(Readable, Framed):
     def interval(self, measure: str, level: float | None = None) -> tuple[float, float]:
         """The interval of an overall figure over topics, inside the figure's own range.
 
-        By Wilson's formula with Student's quantile and the effective number of pairs: as many
-        independent ones as would have this standard error (Korn & Graubard 1998), and no more than
-        if errors within a topic correlated by .01, which a few topics with few errors cannot show.
-        A log loss has no upper end: plain Student's t.
+        By Wilson's formula with the effective number of pairs: as many independent ones as would
+        have this standard error (Korn & Graubard 1998), of which topics tell the more the more of
+        them have a part in it; the rest is what is usual. Their degrees of freedom are Student's,
+        too: few where errors sit in a few topics. A log loss has no upper end: plain Student's t.
         """
         value, error = self[measure], self._error(measure, self.without[measure])
         if measure == "log_loss" or np.isnan(error):
-            half = self._half(error, level)
+            half = self._quantile(level) * error
             return value - half, value + half
         least = -1.0 if measure == "kappa" else 0.0
         share, error = min((value - least) / (1 - least), 1.0), error / (1 - least)
-        effective = self._most_effective(measure)
-        if error > 0:
-            effective = min(effective, share * (1 - share) / error**2)
-        ends = wilson(np.array(share * effective), np.array(effective), self._half(1.0, level))
+        pairs, effect = self._independent_pairs(measure), self._usual_effect
+        freedom = float(max(self._topics - 1, 1))
+        if 0 < share < 1 and error > 0:
+            without = self.without[measure][self._part(measure)]
+            squares = np.square(without - without.mean())
+            freedom = 2 * squares.sum() ** 2 / np.square(squares).sum()  # Satterthwaite's
+            seen = error**2 * pairs / (share * (1 - share))
+            effect = (_USUAL * effect + freedom * seen) / (_USUAL + freedom)
+        quantile = self._quantile(level, _USUAL + freedom)
+        ends = wilson(np.array(share * pairs / effect), np.array(pairs / effect), quantile)
         low, high = (least + float(end) * (1 - least) for end in ends)
         return low, high
 
-    def _most_effective(self, measure: str) -> float:
-        """How many independent pairs a figure rests on at most."""
-        alike = 1 + _WITHIN * (np.square(self.pairs_by_topic).sum() / len(self) - 1)
+    @property
+    def _usual_effect(self) -> float:
+        """How many times the variance is that of independent pairs, where errors correlate by
+        `_WITHIN` within a topic.
+        """
+        return float(1 + _WITHIN * (np.square(self.pairs_by_topic).sum() / len(self) - 1))
+
+    def _independent_pairs(self, measure: str) -> float:
+        """How many pairs a figure rests on, were they independent."""
         if measure.removeprefix("fractional_") == "accuracy":
-            return float(len(self) / alike)
+            return float(len(self))
         # fewer where a grade is rare: an error costs kappa as much as chance leaves room to err
         share = self.confusion.sum(axis=1) / max(self.confusion.sum(), 1)
-        return float(len(self) / alike * max(2 * (1 - np.square(share).sum()), 1e-9))
+        return float(len(self) * max(2 * (1 - np.square(share).sum()), 1e-9))
 
     def less(
         self, other: LabelScores, measure: str, level: float | None = None
@@ -117,21 +131,27 @@ class LabelScores(Readable, Framed):
         """How far a figure is above that of other labels on the same gold; its interval."""
         value = self[measure] - other[measure]
         without = self.without[measure] - other.without[measure]
-        half = self._half(self._error(measure, without), level)
+        half = self._quantile(level) * self._error(measure, without)
         return value, value - half, value + half
 
-    def _error(self, measure: str, without: Floats) -> float:
-        """The jackknife over the topics that have a part in a figure."""
-        ranked = measure in ("map", "ndcg")
-        part = ~np.isnan(self.by_topic[measure]) if ranked else self.pairs_by_topic > 0
-        return jackknife_error(without[part])
+    @property
+    def _topics(self) -> int:
+        return int((self.pairs_by_topic > 0).sum())
 
-    def _half(self, error: float, level: float | None) -> float:
+    def _part(self, measure: str) -> Mask:
+        """The topics that have a part in a figure."""
+        ranked = measure in ("map", "ndcg")
+        return ~np.isnan(self.by_topic[measure]) if ranked else self.pairs_by_topic > 0
+
+    def _error(self, measure: str, without: Floats) -> float:
+        return jackknife_error(without[self._part(measure)])
+
+    def _quantile(self, level: float | None, freedom: float | None = None) -> float:
+        """Student's; with a degree of freedom fewer than topics, unless said."""
         from scipy.special import stdtrit
 
         level = self.level if level is None else level
-        topics = int((self.pairs_by_topic > 0).sum())
-        return float(stdtrit(max(topics - 1, 1), (1 + level) / 2) * error)
+        return float(stdtrit(freedom or max(self._topics - 1, 1), (1 + level) / 2))
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON would have it (undefined figures are None)."""

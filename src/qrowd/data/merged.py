@@ -69,6 +69,16 @@ class Merged(Pooled, Framed):
         return np.asarray(self.posterior[:, self.scale.relevant].sum(axis=1))
 
     @property
+    def share_relevant(self) -> float:
+        """The share of pairs that are relevant rather than not."""
+        return float((self.relevant > 0.5).mean())
+
+    @property
+    def share_in_doubt(self) -> float:
+        """The share of pairs whose probability of relevance lies between 0.1 and 0.9."""
+        return float((np.abs(self.relevant - 0.5) < 0.4).mean())
+
+    @property
     def log_odds(self) -> Floats:
         """The log odds of relevance of each pair: they differ even where probabilities are 1."""
         return self.scale.log_odds(self.posterior)

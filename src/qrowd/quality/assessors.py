@@ -10,7 +10,7 @@ from qrowd.comparison.significance import wilson
 from qrowd.data.arrays import Array
 from qrowd.data.given import NOTHING, Given, Merger, as_given
 from qrowd.data.judgements import Judgements
-from qrowd.data.merged import AssessorTable
+from qrowd.data.merged import AssessorTable, Merged
 from qrowd.quality import behaviour
 from qrowd.quality.evidence import Evidence, given_on_scale
 from qrowd.quality.suspicion import ENOUGH, suspect
@@ -70,7 +70,7 @@ def assessors(
     judgements: Judgements,
     given: Given = NOTHING,
     *,
-    merge: Merger | None = None,
+    merge: Merger | Merged | None = None,
     gold_rel: int = 1,
     enough: int = ENOUGH,
     level: float = 0.9,
@@ -78,7 +78,8 @@ def assessors(
     """One row per assessor with everything that can be said of the quality; see `ABOUT`.
 
     Columns that need gold, seconds, kinds or a merging method (`merge=q.DawidSkene()`) are there if
-    these are. The method sees the gold, too. Gold is relevant from `gold_rel` on.
+    these are. The method sees the gold, too; what is merged already is taken as it is. Gold is
+    relevant from `gold_rel` on.
 
     >>> import qrowd as q
     >>> c = q.simulate(seed=1)
@@ -86,8 +87,10 @@ def assessors(
     >>> table["type"][:3].tolist()
     ['sloppy', 'good', 'good']
     """
-    given, merged = as_given(given), None
-    if merge is not None:
+    given = as_given(given)
+    if merge is None or isinstance(merge, Merged):
+        merged = merge
+    else:
         merged = merge.fit(judgements, given_on_scale(judgements, given, gold_rel))
     return table_of(Evidence(judgements, given, gold_rel, merged), enough, level)
 

@@ -25,6 +25,7 @@ GROUPS = 4  # of assessors who copy
 COPYING = (0.2, 0.35, 0.5, 0.7, 1.0)  # shares of answers among which the bound is sought
 DIFFICULTY = (0.4, 0.8, 1.3, 2.0, 3.0)  # and logits
 _INDEPENDENT = 50  # crowds made up with independent errors
+_FIRST, _CLEAR = 15, 1e-5  # so many are enough where their p is below this
 _AT_EACH = 10  # crowds made up at each strength of a cause
 # How far (in standard deviations) the mean score at the bound is above the limit. 0.84 would be
 # 80 %, were it all known; the rest is for chance in the bound, and for skills that a fit overrates.
@@ -105,8 +106,11 @@ def detection(
             crowds = [made_up(rows, merged, random, groups=groups, **cause) for _ in range(times)]
             return np.array([signs.seen(crowd, merge.fit(crowd, quiet)) for crowd in crowds])
 
-        usual = _Usual(made(_INDEPENDENT))
-        scores = usual.scores(signs.seen(rows, merged))
+        seen, crowds = signs.seen(rows, merged), made(_FIRST)
+        usual = _Usual(crowds)
+        if usual.p(float(usual.scores(seen).max())) > _CLEAR:
+            usual = _Usual(np.concatenate([crowds, made(_INDEPENDENT - _FIRST)]))
+        scores = usual.scores(seen)
         result = Detection(usual.p(float(scores.max())), bool(scores[0] > scores[1]), groups)
         if result.found:
             return result

@@ -11,7 +11,7 @@ from qrowd.data.arrays import Array, Floats, Grades, Mask, Offsets, over
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
-from qrowd.errors import UsageError
+from qrowd.errors import InputError, UsageError
 from qrowd.quality import against_gold, behaviour, spam
 from qrowd.quality.trust import TurkRanked, trust_if_all_agreed, turkrank
 
@@ -170,6 +170,9 @@ class Evidence:
         if self.merged.scale.grades != self.single.scale.grades:
             raise UsageError("the merged result has other grades than the judgements")
         rows, at = self.single, self.merged.pairs.locate(self.single.pairs)
+        missing = int((at[rows.pair] < 0).sum())
+        if missing:
+            raise InputError(f"the merged result lacks the pairs of {missing} judgements")
         belief, yes = self.merged.posterior[at[rows.pair]], self.said_relevant
         relevant = belief[:, rows.scale.relevant].sum(axis=1)
         right = belief[np.arange(len(belief)), rows.grade]

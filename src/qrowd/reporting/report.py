@@ -124,19 +124,19 @@ def sections_of(noun: Any, files: Files | None = None) -> list[Section]:
 
 
 def _study_sections(done: Study, files: Files | None) -> list[Section]:
-    by = Commands(done, files) if files is not None else Commands
+    by = Commands(done, files)
     skilled = assessor_section(
-        done.assessors, done.chosen, done.known, done.independence, by.assessors
+        done.assessors, done.chosen, done.known, done.independence, by.assessors, by.couples
     )
     sections = [
         _what_was_done(done),
-        data_section(done.judgements, done.runs, done.gold),
+        data_section(done.judgements, done.runs, done.gold, by.data),
         skilled,
         *([screening_section(done.screened, by.screening)] if done.screened else []),
-        label_section(done.merged, done.labels, by.labels),
+        label_section(done.merged, done.labels, by.labels, by.merging),
     ]
-    for merged in done.merged.values():
-        sections += posterior_sections(merged, done.judgements)
+    for name, merged in done.merged.items():
+        sections += posterior_sections(merged, done.judgements, by.parameters.get(name, ""))
     if done.intervals is not None:
         sections.append(
             systems.system_section(

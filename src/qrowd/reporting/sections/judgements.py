@@ -45,9 +45,12 @@ def kinds_said(judgements: Judgements) -> str:
 
 
 def data_section(
-    judgements: Judgements, runs: RunSet | None = None, gold: Qrels | None = None
+    judgements: Judgements,
+    runs: RunSet | None = None,
+    gold: Qrels | None = None,
+    command: str = "",
 ) -> Section:
-    """Counts and the spread of the work."""
+    """Counts, which `command` prints, and the spread of the work."""
     votes, scale = np.diff(judgements.pair_starts), judgements.scale
     relevant = scale.relevant[judgements.grade]
     counts: dict[str, Any] = {
@@ -82,7 +85,11 @@ def data_section(
             )
         )
     parts += [
-        Table("What the data hold", {"": list(counts), "count": list(counts.values())}),
+        Table(
+            "What the data hold",
+            {"": list(counts), "count": list(counts.values())},
+            command=command,
+        ),
         Group((figures.votes_per_pair(votes), figures.workload(judgements.per_assessor))),
     ]
     return Section("Data", tuple(parts))
@@ -121,11 +128,12 @@ def assessor_section(
     truth: AssessorTable | None = None,
     independence: Independence | None = None,
     command: str = "",
+    couples: str = "",
 ) -> Section:
     """Sensitivity against specificity, whether they err together, and a table.
 
     `method` is whose belief the estimates rest on, `truth` is that about a simulated crowd;
-    `command` prints the table.
+    `command` prints the table, `couples` those who agree too much.
     """
     parts: list[Part] = []
     if "sensitivity" in table.columns:
@@ -146,7 +154,7 @@ def assessor_section(
     else:
         parts.append(Prose("Without gold and without a merging method, skills are unknown."))
     if independence is not None:
-        parts += _together(independence)
+        parts += _together(independence, couples)
     parts.append(replace(_assessors_table(table, truth), command=command))
     return Section("Assessors", tuple(parts))
 
@@ -160,7 +168,7 @@ def _picture(table: AssessorTable, prefix: str, kinds: Array, how: str) -> Part:
     return figures.assessors(table, marked, kinds, how.replace("`", "") + rest, prefix)
 
 
-def _together(independence: Independence) -> list[Part]:
+def _together(independence: Independence, command: str) -> list[Part]:
     """The verdict, and the couples who agree most beyond what independence allows."""
     verdict = sentence(independence.verdict)
     if not independence.together:
@@ -169,7 +177,8 @@ def _together(independence: Independence) -> list[Part]:
     couples = independence.couples[:_COUPLES]
     columns = {name: [getattr(couple, name) for couple in couples] for name in names}
     title = "Assessors who agree more than independent errors would let them, the clearest first"
-    return [Note(verdict), *([Table(title, columns, digits=2)] if couples else [])]
+    table = Table(title, columns, digits=2, command=command)
+    return [Note(verdict), *([table] if couples else [])]
 
 
 def _assessors_table(table: AssessorTable, truth: AssessorTable | None) -> Table:

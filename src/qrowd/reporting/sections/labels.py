@@ -44,21 +44,23 @@ _PARAMETER_WORDS = {
 
 
 def label_section(
-    merged: Mapping[str, Merged], labels: Mapping[str, LabelScores], command: str = ""
+    merged: Mapping[str, Merged],
+    labels: Mapping[str, LabelScores],
+    command: str = "",
+    merging: str = "",
 ) -> Section:
     """How the fits went; against gold the table and the reliability diagram.
 
-    `command` prints the figures against gold.
+    `command` prints the figures against gold, `merging` the others.
     """
     columns: dict[str, list[Any]] = {
         "way of merging": list(merged),
-        "share relevant": [float((m.relevant > 0.5).mean()) for m in merged.values()],
-        "in doubt": [float((np.abs(m.relevant - 0.5) < 0.4).mean()) for m in merged.values()],
+        "share relevant": [m.share_relevant for m in merged.values()],
+        "in doubt": [m.share_in_doubt for m in merged.values()],
         "iterations": [m.fit.iterations for m in merged.values()],
-        "seconds": [m.fit.seconds for m in merged.values()],
     }
     words = {"in doubt": "share of pairs whose probability of relevance lies between 0.1 and 0.9"}
-    parts: list[Part] = [Table("Ways of merging", columns, words=words)]
+    parts: list[Part] = [Table("Ways of merging", columns, words=words, command=merging)]
     if labels:
         calibrations = {name: scores.calibration for name, scores in labels.items()}
         diagram = figures.reliability(calibrations)
@@ -68,8 +70,10 @@ def label_section(
     return Section("Merged judgements", tuple(parts))
 
 
-def posterior_sections(merged: Merged, judgements: Judgements | None = None) -> list[Section]:
-    """A section where the fit kept its chains; none otherwise."""
+def posterior_sections(
+    merged: Merged, judgements: Judgements | None = None, command: str = ""
+) -> list[Section]:
+    """A section where the fit kept its chains; none otherwise. `command` prints the table."""
     chains, parameters = merged.details.chains, merged.details.parameters
     if chains is None or parameters is None:
         return []
@@ -82,7 +86,7 @@ def posterior_sections(merged: Merged, judgements: Judgements | None = None) -> 
         "and a specificity, each kind from a population with a mean (phi) and a size (kappa)."
     )
     pictures = bayes_figures(judgements, merged)
-    parts: list[Part] = [about, _populations(parameters)]
+    parts: list[Part] = [about, replace(_populations(parameters), command=command)]
     parts += [pictures[name] for name in pictures if name != "assessors"]
     parts += [Note(note) for note in merged.fit.notes if isinstance(note, Caution)]
     return [Section(f"Posterior of {merged.fit.method}", tuple(parts))]
