@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
@@ -79,6 +79,13 @@ def plan_text(plan: Plan) -> str:
     return "\n".join(parts)
 
 
+def table_at(tables: Mapping[str, Any], section: str) -> Mapping[str, Any]:
+    """The table of a section, also of a single check (`checks.binary`); empty if there is none."""
+    for name in section.split("."):
+        tables = tables.get(name, {})
+    return tables
+
+
 def rewritten(text: str, section: str, values: Mapping[str, Any]) -> str:
     """A plan's text in which keys of a section have other values, None for none at all.
 
@@ -92,11 +99,16 @@ def rewritten(text: str, section: str, values: Mapping[str, Any]) -> str:
 
 def _with_value(text: str, section: str, key: str, value: Any) -> str:
     before, wanted = tomllib.loads(text), tomllib.loads(text)
-    wanted.setdefault(section, {})[key] = list(value) if isinstance(value, tuple) else value
+    *outer, last = section.split(".")
+    parent = wanted
+    for name in outer:
+        parent = parent.setdefault(name, {})
+    parent.setdefault(last, {})[key] = list(value) if isinstance(value, tuple) else value
     if value is None:
-        del wanted[section][key]
-        wanted = {name: table for name, table in wanted.items() if table or name != section}
-    if wanted == before:
+        del parent[last][key]
+        if not parent[last]:
+            del parent[last]
+    if table_at(wanted, section) == table_at(before, section):
         return text
     lines = text.splitlines(keepends=True)
     line = "" if value is None else f"{key} = {_value(value)}\n"
@@ -113,9 +125,15 @@ def _with_value(text: str, section: str, key: str, value: Any) -> str:
                 return candidate
         except tomllib.TOMLDecodeError:
             continue
-    plan, usual = stored_plan(text), getattr(Plan(), section)
-    changed = getattr(usual, key) if value is None else value
-    return plan_text(replace(plan, **{section: replace(getattr(plan, section), **{key: changed})}))
+    changed = attrgetter(f"{section}.{key}")(Plan()) if value is None else value
+    return plan_text(_replaced(stored_plan(text), [*section.split("."), key], changed))
+
+
+def _replaced(part: Any, path: Sequence[str], value: Any) -> Any:
+    """A plan, or a section, in which the key at this path has another value."""
+    name, *rest = path
+    inner = _replaced(getattr(part, name), rest, value) if rest else value
+    return replace(part, **{name: inner})
 
 
 def _value(value: Any) -> str:
