@@ -52,7 +52,8 @@ WORKERS = (
 class Outcomes:
     """What can come out for one worker on one gold set: probabilities and scores.
 
-    `missed` relevant documents and `false_alarms` are counts. `exact` says whether all outcomes are there, or a sample of them.
+    `missed` relevant documents and `false_alarms` are counts. `exact` says whether all outcomes
+    are there, or a sample of them.
     """
 
     p: Floats
@@ -78,7 +79,9 @@ class Outcomes:
         """How often exactly these checks are failed, with so many documents missed and so many
         false alarms.
         """
-        failed = np.stack([~(getattr(self, name) >= least - 1e-12) for name, least in bounds.items()])
+        failed = np.stack(
+            [~(getattr(self, name) >= least - 1e-12) for name, least in bounds.items()]
+        )
         code = (2 ** np.arange(len(bounds))) @ failed
         keys = np.stack([code, self.missed, self.false_alarms]).astype(np.int64)
         kinds, kind = np.unique(keys, axis=1, return_inverse=True)

@@ -119,7 +119,9 @@ class SurelyWorse(Rule):
         missed = held.relevant_n - held.relevant_right
         false_alarms = held.other_n - held.other_right
         value = good_p(missed, held.relevant_n, false_alarms, held.other_n)
-        words = f"good assessors ever answer {{n}} gold pairs so with p = {{value:.2g}} <= {self.p:g}"
+        words = (
+            f"good assessors ever answer {{n}} gold pairs so with p = {{value:.2g}} <= {self.p:g}"
+        )
         return below(value, held.n, np.nextafter(self.p, 1), 1, words)
 
 

@@ -159,7 +159,7 @@ def gold_record(work: Work, worker_id: int) -> GoldRecord:
         )
     )
     rel = work.plan.scale.relevant_from
-    counts = {name: 0 for name in ("missed", "relevant", "false_alarms", "other")}
+    counts = dict.fromkeys(("missed", "relevant", "false_alarms", "other"), 0)
     for expert, grade in work.db.execute(query):
         relevant = expert >= rel
         is_wrong = grade is None or (grade >= rel) != relevant

@@ -7,6 +7,7 @@ give_back(work, worker_id, key) -> Ended     the worker returns it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import or_, select
@@ -150,15 +151,24 @@ def apply_outcome(work: Work, assigned: Assignment) -> Assignment:
     return move(work, assigned, "accept") if automatic else assigned
 
 
-def _failed_outcomes(work: Work, assigned: Assignment) -> list[Outcome]:
+def _failed_outcomes(work: Work, *batches: Assignment) -> list[Outcome]:
     """The stored outcomes of checks that failed."""
-    mine = (outcome.c.assignment_id == assigned.id) & (outcome.c.passed == 0)
+    numbers = [batch.id for batch in batches]
+    mine = outcome.c.assignment_id.in_(numbers) & (outcome.c.passed == 0)
     known = outcome.c.set_id.is_not(None) | (outcome.c.action == SURELY)
     return work.rows(select(outcome).where(mine, known), Outcome)
 
 
 def _failed_checks(work: Work, assigned: Assignment) -> tuple[str, ...]:
-    return tuple(sorted({row.check for row in _failed_outcomes(work, assigned)}))
+    return tuple(failed_checks(work, [assigned]).get(assigned.id, ()))
+
+
+def failed_checks(work: Work, batches: Sequence[Assignment]) -> dict[int, list[str]]:
+    """The names of the checks that batches failed, by their numbers."""
+    failed: dict[int, set[str]] = {}
+    for row in _failed_outcomes(work, *batches):
+        failed.setdefault(row.assignment_id, set()).add(row.check)
+    return {number: sorted(names) for number, names in failed.items()}
 
 
 def _count_failure(work: Work, assigned: Assignment) -> int:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from qrowd.collection.plan.sections import CHECKS
-from qrowd.collection.plan.toml import rewritten, table_at
+from qrowd.collection.plan.toml import rewritten
+from qrowd.io.plan_files import table_at
 
 
 @dataclass(frozen=True)

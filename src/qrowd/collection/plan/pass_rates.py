@@ -7,17 +7,19 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
+from typing import NamedTuple
 
 import numpy as np
 
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import GoldRow
 from qrowd.collection.plan.sections import SURELY, Check, Plan
+from qrowd.data.arrays import Floats
 from qrowd.quality.against_gold import SURELY as SELDOM
 from qrowd.quality.against_gold import log_ratios, p_of_ratios
 from qrowd.quality.pass_chances import WORKERS, Worker, named, outcomes
-from qrowd.rendering import percent
+from qrowd.rendering import percent, spaced_percent
 from qrowd.texts import Text
 
 HITS = (1, 5, 10)
@@ -29,15 +31,29 @@ CROWD = {
     "random": 0.08,
     "always relevant": 0.04,
     "always irrelevant": 0.04,
+    "fast": 0.0,  # nobody is taken to come for that
 }
 PREVALENCE = 0.3  # the share of relevant documents
 SPAMMERS = ("random", "always relevant", "always irrelevant")
 MOST, DRAWS = 10_000, 20_000  # cases that are gone through, and how many are drawn beyond
 FAST = "fast"  # who guesses, in less time than the plan asks for
 
-#: what a batch can come to: the checks that fail; missed documents of how many relevant ones, false
-#: alarms of how many others
-Batch = tuple[frozenset[str], int, int, int, int]
+
+class Batch(NamedTuple):
+    """What a batch can come to: checks that fail; documents missed of how many relevant ones, false
+    alarms of how many others.
+    """
+
+    failed: frozenset[str] = frozenset()
+    missed: int = 0
+    relevant: int = 0
+    false_alarms: int = 0
+    other: int = 0
+
+    def with_set(self, more: Batch) -> Batch:
+        """The same with one more gold set."""
+        sums = (a + b for a, b in zip(self[1:], more[1:], strict=True))
+        return Batch(self.failed | more.failed, *sums)
 
 
 @dataclass(frozen=True)
@@ -99,7 +115,8 @@ def passing(
         qualified = qualifies(plan, tests, worker)
         rows.append(_row(plan, worker.name, in_batch(worker), chances, qualified))
         if worker.name == "random" and plan.checks.seconds.at_least > 0:
-            fast = {(names | {"seconds"}, *rest): p for (names, *rest), p in chances.items()}
+            too_fast = Batch(frozenset({"seconds"}))
+            fast = {batch.with_set(too_fast): p for batch, p in chances.items()}
             if plan.checks.seconds.action != "none":
                 rows.append(_row(plan, FAST, 0.0, fast, qualified))
     return tuple(rows)
@@ -112,31 +129,39 @@ def _row(
     return Passing(name, batch, tuple(stays[hits - 1] for hits in HITS), stays, qualified)
 
 
-def batches(
-    plan: Plan, gold: Sequence[tuple[int, ...]], worker: Worker
-) -> dict[Batch, float]:
+def batches(plan: Plan, gold: Sequence[tuple[int, ...]], worker: Worker) -> dict[Batch, float]:
     """What a batch with gold sets of these grades can come to for a worker, and how often."""
     bounds = {name: check.at_least for name, check in gold_checks(plan).items()}
     one: dict[Batch, float] = defaultdict(float)
     for grades, n in Counter(gold).items():
         relevant = sum(grade > 0 for grade in grades)
         chances = _outcomes(grades, worker, ideal=plan.checks.ideal).joint(**bounds)
-        for (names, missed, alarms), p in chances.items():
-            key = (names, missed, relevant, alarms, len(grades) - relevant)
-            one[key] += p * n / len(gold)
-    several: dict[Batch, float] = {(frozenset(), 0, 0, 0, 0): 1.0}
+        for (failed, missed, alarms), p in chances.items():
+            batch = Batch(failed, missed, relevant, alarms, len(grades) - relevant)
+            one[batch] += p * n / len(gold)
+    several = {Batch(): 1.0}
     for _ in range(plan.gold_per_hit):
-        before, several = several, defaultdict(float)
-        for (names, *counts), share in before.items():
-            for (more, *further), p in one.items():
-                sums = (a + b for a, b in zip(counts, further, strict=True))
-                several[names | more, *sums] += share * p
+        longer: dict[Batch, float] = defaultdict(float)
+        for (batch, share), (more, p) in product(several.items(), one.items()):
+            longer[batch.with_set(more)] += share * p
+        several = dict(longer)
     return several
 
 
 def screens(plan: Plan) -> bool:
     """Whether a check can end a worker's part in the campaign."""
     return any(plan.acts(action) for action in ("screen-out", SURELY, "stop"))
+
+
+def found_out(plan: Plan, rows: Sequence[Passing]) -> Text | None:
+    """What `screen-out-surely` comes to with this gold; None where no check does it."""
+    if not plan.acts(SURELY) or not rows:
+        return None
+    out = {row.worker: [spaced_percent(1 - share, 1) for share in row.stays] for row in rows}
+    shares = {"good": out["good"][9], "random": out["random"][7]}
+    if FAST not in out:
+        return Text("office.passing.surely", **shares)
+    return Text("office.passing.surely.fast", **shares, fast=out[FAST][4])
 
 
 def nobody_leaves(plan: Plan) -> Text | None:
@@ -155,7 +180,7 @@ def survival(plan: Plan, batch: Mapping[Batch, float], hits: int) -> tuple[float
     if the answers to gold so far are surely worse than a good worker's; who is to be stopped is,
     unless that batch is void anyway.
     """
-    actions = [{plan.used_checks[name].action for name in names} for names, *_ in batch]
+    actions = [{plan.used_checks[name].action for name in each.failed} for each in batch]
     chance = np.array(list(batch.values()))
     sent_back = np.array(["return" in each for each in actions])
     counts = np.array([bool(each & {"return", "exclude", "screen-out"}) for each in actions])
@@ -163,10 +188,11 @@ def survival(plan: Plan, batch: Mapping[Batch, float], hits: int) -> tuple[float
     tested = ~sent_back & plan.acts(SURELY)
     void = np.array([SURELY in each for each in actions]) | counts
     stops = np.array(["stop" in each for each in actions]) & ~void
-    ratios = np.array([log_ratios(*answers) for _, *answers in batch]) * plan.acts(SURELY)
+    ratios = np.array([log_ratios(*each[1:]) for each in batch]) * float(plan.acts(SURELY))
     after = plan.checks.screen_out_after
     # those still there: their share, how many of their batches failed, what speaks against them
-    share, failed, against = np.ones(1), np.zeros(1), np.zeros((1, ratios.shape[1]))
+    share: Floats = np.ones(1)
+    failed, against = np.zeros(1), np.zeros((1, ratios.shape[1]))
     stays, gone, random = [], 0.0, np.random.default_rng(0)
     for _ in range(hits):
         if len(share) * len(chance) <= MOST:
@@ -185,7 +211,7 @@ def survival(plan: Plan, batch: Mapping[Batch, float], hits: int) -> tuple[float
         share, rows = p[~out], np.column_stack([failed, against])[~out]
         if len(p) != DRAWS:  # alike are those whom the same batches would send away
             rows, row = np.unique(rows.round(6), axis=0, return_inverse=True)
-            share = np.bincount(row.ravel(), share, len(rows))
+            share = np.bincount(row.ravel(), share, len(rows)).astype(np.float64)
         failed, against = rows[:, 0], rows[:, 1:]
     return tuple(stays)
 
@@ -276,7 +302,6 @@ def _majority(n: int, right: float) -> float:
 def accepted_share(plan: Plan, rows: Sequence[Passing]) -> float:
     """The share of paid batches that count."""
     paid = plan.checks.binary.action in ("exclude", "screen-out", SURELY)
-    rows = [row for row in rows if row.worker in CROWD]
     if not rows or not paid:
         return 1.0
     come = {row.worker: CROWD[row.worker] * row.qualification for row in rows}

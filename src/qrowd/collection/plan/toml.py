@@ -14,7 +14,7 @@ from typing import Any
 from qrowd.collection.plan.limits import complaints
 from qrowd.collection.plan.sections import CHECKS, Plan, sections
 from qrowd.errors import UnknownNameError
-from qrowd.io.plan_files import PlanText, file_text, find_line, parsed_toml
+from qrowd.io.plan_files import PlanText, file_text, find_line, parsed_toml, table_at
 from qrowd.registry import params_of
 
 
@@ -77,13 +77,6 @@ def plan_text(plan: Plan) -> str:
         if lines:
             parts.append("".join([f"[{name}]\n", *lines]))
     return "\n".join(parts)
-
-
-def table_at(tables: Mapping[str, Any], section: str) -> Mapping[str, Any]:
-    """The table of a section, also of a single check (`checks.binary`); empty if there is none."""
-    for name in section.split("."):
-        tables = tables.get(name, {})
-    return tables
 
 
 def rewritten(text: str, section: str, values: Mapping[str, Any]) -> str:

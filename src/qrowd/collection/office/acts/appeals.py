@@ -57,11 +57,11 @@ class AnswerAppeal(Act):
             follows.append(self.says("accepted", pay=work.plan.pay.shown(batch.pay)))
             cost = 0 if batch.promised else batch.pay
         elif self.won and row.kind == "screen-out":
-            batch = batch_to_restore(work, worker_of(work, row.worker_id))
+            ending = batch_to_restore(work, worker_of(work, row.worker_id))
             follows.append(self.says("readmitted", worker=author))
-            if batch is not None:
-                follows.append(self.says("accepted", pay=work.plan.pay.shown(batch.pay)))
-                cost = batch.pay - batch.earned - batch.paid
+            if ending is not None:
+                follows.append(self.says("accepted", pay=work.plan.pay.shown(ending.pay)))
+                cost = ending.pay - ending.earned - ending.paid
         elif self.won:
             follows.append(self.says("gold"))
         verdict = self.says("right" if self.won else "stays")

@@ -30,7 +30,7 @@ class WorkerAct(Act):
         """The worker; an error in a state in which there is nothing to do."""
         row = workers.worker_by_number(work, self.worker)
         if self.states and row.state not in self.states:
-            message = f"worker w{row.number} is {row.state} now; there is nothing to {self.name}"
+            message = f"worker w{row.number} is {row.state} already; nothing was changed"
             raise RuleError("conflict", f"{message}: look again, then decide")
         return row
 
@@ -148,7 +148,7 @@ def _bring_back(work: Work, stored: Stored, ended: str) -> None:
     if row.state != ended:
         raise RuleError(
             "conflict",
-            f"worker w{row.number} is {row.state} since, not {ended}; there is nothing to take back",
+            f"worker w{row.number} is {row.state} since, not {ended}: nothing is left to take back",
         )
     work.update(worker, worker.c.id == row.id, state=stored["before"])
 
