@@ -106,9 +106,11 @@ def _with_value(text: str, section: str, key: str, value: Any) -> str:
     lines = text.splitlines(keepends=True)
     line = "" if value is None else f"{key} = {_value(value)}\n"
     head, at = find_line(text, section), find_line(text, section, key)
+    alone = [*lines[: head - 1], *lines[at:]]  # without the section, which has no other key
     candidates = (
+        *([alone] if at == head + 1 else []),
         [*lines[: at - 1], line, *lines[at:]],  # instead of its line
-        [*lines[: head - 1], *lines[at:]],  # without the section
+        alone,
         [*lines[:head], line, *lines[head:]],  # below the head of the section
         [text, "" if text.endswith("\n") else "\n", f"[{section}]\n{line}"],  # at the end
     )

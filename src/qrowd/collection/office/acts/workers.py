@@ -134,8 +134,9 @@ def undo_readmission(work: Work, stored: Stored) -> None:
     if row.state not in ("new", "qualified"):
         message = f"worker w{row.number} is {row.state} since; there is nothing to take back"
         raise RuleError("conflict", message)
-    for batch in _ongoing(work, row.number):
-        message = f"worker w{row.number} has batch {batch.id} open; screen the worker out instead"
+    since = (assignment.c.worker_id == row.id) & (assignment.c.leased_at >= row.readmitted_at)
+    if work.count(assignment, since):  # by rules that held then
+        message = f"worker w{row.number} has worked since; screen the worker out instead"
         raise RuleError("conflict", message)
     work.update(worker, worker.c.id == row.id, **stored["before"])
     if stored.get("batch"):
