@@ -246,17 +246,17 @@ def _entry_text(plan: Plan) -> str:
 def _passing_table(plan: Plan, outcome: Forecast) -> list[str]:
     if not outcome.passing:
         return []
-    from qrowd.collection.plan.pass_rates import HITS, found_out, nobody_leaves
+    from qrowd.collection.plan.pass_rates import HITS, found_out, nobody_leaves, screens
 
-    stay, sentence = nobody_leaves(plan), found_out(plan, outcome.passing)
+    sentences, ends = (nobody_leaves(plan), found_out(plan, outcome.passing)), screens(plan)
     columns = [("passes a batch", 16)]
     columns += [(f"{'' if at else 'survives '}{n}", 8 if at else 12) for at, n in enumerate(HITS)]
-    columns = columns[:1] if stay else columns
+    columns = columns if ends else columns[:1]
     columns += [("qualifies", 12)] if plan.qualification.sets else []
     lines = ["", f"{'worker':20}" + "".join(f"{name:>{width}}" for name, width in columns)]
     for row in outcome.passing:
-        shares = [row.batch, *(() if stay else row.survives)]
+        shares = [row.batch, *(row.survives if ends else ())]
         shares += [row.qualification] if plan.qualification.sets else []
         cells = (f"{share:>{width}.1%}" for share, (_, width) in zip(shares, columns, strict=True))
         lines.append(f"{row.worker:20}" + "".join(cells))
-    return [*lines, *(str(said) for said in (stay, sentence) if said), ""]
+    return [*lines, *(str(sentence) for sentence in sentences if sentence), ""]

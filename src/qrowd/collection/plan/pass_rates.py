@@ -24,6 +24,7 @@ from qrowd.texts import Text
 
 HITS = (1, 5, 10)
 GOLD_CHECKS = ("binary", "ndcg")
+ENDING = frozenset({"screen-out", SURELY, "stop"})  # actions that may end a worker's part
 # who comes, as `qrowd simulate` has it by default: kinds of workers and their shares
 CROWD = {
     "good": 0.5,
@@ -150,7 +151,7 @@ def batches(plan: Plan, gold: Sequence[tuple[int, ...]], worker: Worker) -> dict
 
 def screens(plan: Plan) -> bool:
     """Whether a check can end a worker's part in the campaign."""
-    return any(plan.acts(action) for action in ("screen-out", SURELY, "stop"))
+    return any(plan.acts(action) for action in ENDING)
 
 
 def found_out(plan: Plan, rows: Sequence[Passing]) -> Text | None:
@@ -165,10 +166,10 @@ def found_out(plan: Plan, rows: Sequence[Passing]) -> Text | None:
 
 
 def nobody_leaves(plan: Plan) -> Text | None:
-    """What to say instead of who is left where a worker stays, however many batches fail."""
-    if screens(plan):
-        return None
+    """What to say where a worker stays, however many batches fail by their gold."""
     actions = {check.action for check in gold_checks(plan).values()}
+    if not actions or actions & ENDING:
+        return None
     return Text(f"office.passing.stay.{actions.pop() if len(actions) == 1 else 'mixed'}")
 
 

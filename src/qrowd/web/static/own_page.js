@@ -17,7 +17,7 @@ export async function showOwnPage() {
       t("own.lead", { worker: `w${me.worker}`, pay: money(me.owed) }),
       reserved > 0 ? ` ${t("own.promised", { pay: money(reserved) })}` : "",
     ),
-    h("div.actions", h("a.button.main", { href: back }, t("own.back"))),
+    me.out ? null : h("div.actions", h("a.button.main", { href: back }, t("own.back"))),
     me.out ? screenedOut(me.out) : null,
     batches(me),
     messages(me),
@@ -37,7 +37,7 @@ function screenedOut(out) {
     out.pay === null ? null : h("p", t("own.out.pay", { pay: money(out.pay) })),
     out.appealed ? h("p", t("own.out.appealed")) : null,
     out.can_appeal ? h("p", t("own.out.appeal")) : null,
-    out.can_appeal ? h("div.actions", button(t("appeal"), appeal)) : null,
+    out.can_appeal ? h("div.actions", mainButton(t("appeal"), appeal)) : null,
   );
 }
 
