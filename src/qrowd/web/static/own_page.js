@@ -28,8 +28,6 @@ export async function showOwnPage() {
 
 // Why there are no more batches, what the last one is paid, and the way to object.
 function screenedOut(out) {
-  const appeal = () =>
-    askWords(t("appeal.words.screen-out"), (text) => call("POST", "/appeal", { text }));
   return h(
     "section",
     h("h2", t("own.out")),
@@ -37,8 +35,12 @@ function screenedOut(out) {
     out.pay === null ? null : h("p", t("own.out.pay", { pay: money(out.pay) })),
     out.appealed ? h("p", t("own.out.appealed")) : null,
     out.can_appeal ? h("p", t("own.out.appeal")) : null,
-    out.can_appeal ? h("div.actions", mainButton(t("appeal"), appeal)) : null,
+    out.can_appeal ? h("div.actions", mainButton(t("appeal"), appealScreenOut)) : null,
   );
+}
+
+function appealScreenOut() {
+  askWords(t("appeal.words.screen-out"), (text) => call("POST", "/appeal", { text }));
 }
 
 function batchRow(batch) {

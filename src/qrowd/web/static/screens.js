@@ -9,8 +9,8 @@ function campaignMark() {
   return h("p.mark", about.title);
 }
 
-function ownPageLink() {
-  return h("a.button", { href: `/judge/${encodeURIComponent(about.name)}/me` }, t("own.title"));
+function ownPageLink(kind = "a.button") {
+  return h(kind, { href: `/judge/${encodeURIComponent(about.name)}/me` }, t("own.title"));
 }
 
 function fact(name, value) {
@@ -213,7 +213,14 @@ export function outcome(batch, ending, next) {
     failed ? h("p", failed) : null,
     ending.warned ? h("p.note", t("outcome.warned")) : null,
     pay ? h("p", pay) : null,
-    h("div.actions", mainButton(t("outcome.next"), next), button(t("leave"), leave), ownPageLink()),
+    ending.state === "screened-out"
+      ? h("div.actions", ownPageLink("a.button.main"), button(t("leave"), leave))
+      : h(
+          "div.actions",
+          mainButton(t("outcome.next"), next),
+          button(t("leave"), leave),
+          ownPageLink(),
+        ),
   );
   announce(title);
 }

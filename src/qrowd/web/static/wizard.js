@@ -29,8 +29,8 @@ async function refresh() {
 function showEffects() {
   for (const part of form.querySelectorAll("fieldset.effect")) {
     const { of, only, unless } = part.dataset;
-    const chosen = of.split(" ").map((name) => form.elements[name]?.value);
-    part.disabled = only ? !chosen.includes(only) : chosen.includes(unless);
+    const chosen = new Set(of.split(" ").map((name) => form.elements[name]?.value));
+    part.disabled = only ? !chosen.has(only) : chosen.has(unless);
     part.querySelector(":scope > .hint").hidden = !part.disabled;
   }
 }
