@@ -194,3 +194,33 @@ def test_what_was_chosen_is_there_without_scripts(browser: Browser, tmp_path: Pa
         hands.page.reload()
         expect(hands.page.get_by_label("Title", exact=True)).to_have_value("A title")
         context.close()
+
+
+def test_fields_without_effect_are_grey_and_say_why(browser: Browser, tmp_path: Path) -> None:
+    paths = write_files(tmp_path / "mine")
+    settings = settings_in(tmp_path / "server")
+    open_store(settings.database, new=True).engine.dispose()
+    with serve(settings):
+        context = browser.new_context()
+        page = context.new_page()
+        hands = Hands(page)
+        sign_up(hands, settings)
+        answer_all(hands, paths)
+        page.goto(f"{page.url.rpartition('/')[0]}/checks")
+        after = page.get_by_label("The batch with which a person is out")
+        why = page.get_by_text("Without effect: no check above screens out")
+        seconds = page.locator("select[name='checks.seconds.action']")
+        expect(after).to_be_enabled()
+        expect(why).to_be_hidden()
+        seconds.select_option("exclude")
+        expect(after).to_be_disabled()
+        expect(why).to_be_visible()
+        hands.press("Continue")
+        page.go_back()  # as the server shows it
+        expect(after).to_be_disabled()
+        expect(why).to_be_visible()
+        expect(after).to_have_value("2")  # kept, for when it matters again
+        seconds.select_option("none")
+        expect(page.get_by_label("Seconds for a document, at least")).to_be_disabled()
+        assert problems(page) == []
+        context.close()

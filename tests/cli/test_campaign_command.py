@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -85,13 +86,14 @@ def test_check_says_who_stays_and_how_well_gold_is_hidden(
     text = said(capsys, "check plan.toml")
     assert f"AUC of {exposed['area']:.2f}" in text
     plan = Path("plan.toml").read_text()
-    Path("plan.toml").write_text(plan.replace('action = "screen-out"', 'action = "exclude"'))
+    Path("plan.toml").write_text(re.sub('"screen-out(-surely)?"', '"exclude"', plan))
     text = said(capsys, "check plan.toml")
     assert "survives" not in text
     assert "Nobody is screened out for missing gold" in text
     rows = json.loads(said(capsys, "check plan.toml --json"))["passing"]
     assert {tuple(row["survives"]) for row in rows} == {(1.0, 1.0, 1.0)}
-    Path("plan.toml").write_text(plan.replace('action = "screen-out"', 'action = "none"'))
+    assert "warning: [checks] screen_out_after has no effect: no check" in text
+    Path("plan.toml").write_text(re.sub('"screen-out(-surely)?"', '"none"', plan))
     assert "would tell good workers" not in said(capsys, "check plan.toml")  # than 0 0 0
 
 

@@ -15,6 +15,7 @@ from qrowd.collection.plan.forecast import forecast, set_sizes
 from qrowd.collection.plan.gold_sets import cut_gold, pool_sizes
 from qrowd.collection.plan.pass_rates import (
     CROWD,
+    Batch,
     better_gold,
     margin,
     nobody_leaves,
@@ -148,7 +149,7 @@ def stays(more: str, gold: tuple[int, ...] = (0, 0, 1, 1, 2)) -> dict[str, tuple
 
 @pytest.mark.parametrize("action", ["exclude", "return", "none"])
 def test_nobody_is_screened_out_by_an_action_that_screens_nobody_out(action: str) -> None:
-    more = f'[checks.binary]\naction = "{action}"\n'
+    more = f'[checks.binary]\naction = "{action}"\n[checks.seconds]\naction = "{action}"\n'
     assert set(stays(more).values()) == {(1.0, 1.0, 1.0)}
     assert nobody_leaves(parse_plan(HEAD + more)) is not None
 
@@ -197,7 +198,8 @@ def test_who_stays_is_what_the_end_of_a_batch_does(binary: str, ndcg: str) -> No
             if not there:
                 break
             left[batch] += 1
-    for batch, share in enumerate(survival(plan, failures, 10), 1):
+    chances = {Batch(names): p for names, p in failures.items()} | {Batch(): 0.6}
+    for batch, share in enumerate(survival(plan, chances, 10), 1):
         assert left[batch] / 4000 == pytest.approx(share, abs=0.03)
 
 

@@ -134,7 +134,8 @@ def test_messages_and_appeals_of_a_worker_are_limited(server: Server) -> None:
     codes = [server.client.post(path, json=words, headers=ann).status_code for _ in range(sent)]
     assert codes == [204] * (limits.MESSAGES.times + 1) + [429] * 2
     assert server.client.post(path, json=words, headers=bob).status_code == 204
-    for path in (f"{API}/judging/batches/x/appeal", f"{API}/judging/sets/x/documents/1/disagree"):
+    paths = ("appeal", "batches/x/appeal", "sets/x/documents/1/disagree")
+    for path in (f"{API}/judging/{each}" for each in paths):
         codes = [
             server.client.post(path, json=words, headers=bob).status_code
             for _ in range(limits.APPEALS.times + 2)

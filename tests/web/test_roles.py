@@ -90,6 +90,7 @@ RULES = {
         GET /api/campaigns/{name}/judging/sets/{key}/documents/{position}
         GET /judge/{name}/documents/{key}/{position}
         POST /api/campaigns/{name}/judging/answers
+        POST /api/campaigns/{name}/judging/appeal
         POST /api/campaigns/{name}/judging/batches/{key}/appeal
         POST /api/campaigns/{name}/judging/batches/{key}/finish
         POST /api/campaigns/{name}/judging/batches/{key}/return

@@ -161,6 +161,10 @@ def _work(walk: Walk, admin: dict[str, str]) -> dict[str, str]:
     assert [batch["state"] for batch in own["batches"]] == ["submitted", "returned"]
     walk("POST", f"{API}/acts", admin, act="refuse", details={"assignment": 1})
     walk("POST", f"{API}/judging/batches/{own['batches'][0]['key']}/appeal", ann, text="why?")
+    out = walk("GET", f"{API}/judging/me", bob)
+    if out["state"] != "screened-out":  # the checks need not be sure yet
+        walk("POST", f"{API}/acts", admin, act="screen out", details={"worker": out["worker"]})
+    walk("POST", f"{API}/judging/appeal", bob, text="why?")
     walk("POST", f"{API}/judging/messages", ann, text="hello")
     code = walk("POST", f"{API}/judging/leave", ann)["code"]
     walk("POST", f"{API}/codes", admin, code=code)
@@ -170,9 +174,9 @@ def _work(walk: Walk, admin: dict[str, str]) -> dict[str, str]:
 
 def _organise(walk: Walk, admin: dict[str, str]) -> None:
     appeals = walk("GET", f"{API}/appeals", admin)
-    assert {one["kind"] for one in appeals} == {"gold", "refusal"}
+    assert {one["kind"] for one in appeals} == {"gold", "refusal", "screen-out"}
     for one in appeals:
-        if one["kind"] == "refusal":  # the other waits for an expert
+        if one["kind"] != "gold":  # which waits for an expert
             walk("POST", f"{API}/appeals/{one['number']}", admin, won=True, reply="you are right")
     assert walk("GET", f"{API}/status", admin)["held"] > 0
     assert walk("GET", f"{API}/workers", admin)[0]["worker"] == 1

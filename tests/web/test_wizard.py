@@ -201,7 +201,8 @@ def test_who_would_pass_follows_what_a_failed_check_does(
 ) -> None:
     wizard.whole(paths)
     for action, stays in (("exclude", True), ("screen-out", False), ("stop", False)):
-        wizard.answer("checks", **{"checks.binary.action": action})
+        actions = {"checks.binary.action": action, "checks.seconds.action": "exclude"}
+        wizard.answer("checks", **actions)
         page = words(wizard.desk.get(f"{wizard.address}/passing"))
         assert ("Nobody is screened out for missing gold" in page) == stays
         assert ("still there after 5" in page) != stays

@@ -152,3 +152,45 @@ def test_bytes_of_documents_are_nothing_that_a_browser_follows(server: Server, m
     assert raw.headers["X-Content-Type-Options"] == "nosniff"
     shown = server.client.get(f"/judge/tiny/documents/{key}/1", headers=ann)
     assert shown.status_code == 200
+
+
+def test_who_is_out_reads_why_and_appeals(server: Server) -> None:
+    ann, admin = server.worker("ann"), server.token("organiser")
+
+    def post(path: str, **body: Any) -> Any:
+        return server.client.post(f"{API}/judging/{path}", json=body, headers=ann)
+
+    assert server.client.get(f"{API}/judging/me", headers=ann).json()["out"] is None
+    assert post("appeal", text="why?").status_code == 409
+
+    def judge_wrong() -> Any:
+        batch = post("next").json()["batch"]
+        for shown in batch["sets"]:
+            for page in shown["documents"]:
+                wrong = 0 if int(page["title"].split()[-1]) else 2
+                about = {"place": shown["key"], "kind": "grade", "position": page["position"]}
+                key = f"{batch['key']}/{shown['key']}/{page['position']}"
+                post("answers", key=key[-60:], grade=wrong, **about)
+        post(f"batches/{batch['key']}/finish")
+        return post(f"batches/{batch['key']}/submit").json()
+
+    ended = judge_wrong()
+    if ended["state"] == "excluded":  # a gold set of two documents is not enough to be sure
+        ended = judge_wrong()
+    assert (ended["state"], ended["failed"]) == ("screened-out", ["binary", "surely"])
+
+    me = server.client.get(f"{API}/judging/me", headers=ann).json()
+    reasons = {"failed": ["binary", "surely"], "pay": 20}
+    assert me["out"] == {**reasons, "can_appeal": True, "appealed": False}
+    assert me["batches"][-1]["failed"] == ["binary", "surely"]
+    assert post("appeal", text="I read every page").status_code == 201
+    me = server.client.get(f"{API}/judging/me", headers=ann).json()
+    assert me["out"] == {**reasons, "can_appeal": False, "appealed": True}
+    (waiting,) = server.client.get(f"{API}/appeals", headers=admin).json()
+    assert waiting["kind"] == "screen-out"
+    answer = {"won": True, "reply": "you are right"}
+    path = f"{API}/appeals/{waiting['number']}"
+    assert server.client.post(path, json=answer, headers=admin).status_code == 204
+    me = server.client.get(f"{API}/judging/me", headers=ann).json()
+    assert (me["state"], me["out"]) == ("qualified", None)
+    assert me["owed"] == 100 * len(me["batches"])

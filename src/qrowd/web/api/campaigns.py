@@ -13,7 +13,7 @@ from qrowd.collection.database.schema import campaign
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.forecast import forecast, refuse_unmeetable
-from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.sections import SURELY, Plan
 from qrowd.collection.plan.toml import read_plan
 from qrowd.errors import RuleError
 from qrowd.web.access import Administrator, Signed, TheStore, roles_of
@@ -62,6 +62,8 @@ class About(BaseModel):
     qualification: bool
     justification: str
     seconds_per_document: float
+    #: pay of a batch with which the checks end somebody's work; None where they do not
+    screen_out_pay: int | None
     consent: Terms
 
 
@@ -93,6 +95,9 @@ def about(plan: Plan, state: str) -> About:
         qualification=bool(plan.qualification.sets),
         justification=plan.techniques.justification,
         seconds_per_document=plan.checks.seconds.at_least,
+        screen_out_pay=plan.pay.minor(plan.pay.screen_out)
+        if plan.acts("screen-out") or plan.acts(SURELY)
+        else None,
         consent=Terms(text=plan.people.consent, version=plan.people.consent_version),
     )
 

@@ -17,7 +17,7 @@ from qrowd.collection.drafts.launch import everybody_passes, problems, warnings
 from qrowd.collection.drafts.launch import launch as launch_draft
 from qrowd.collection.plan.exposure import exposure_of
 from qrowd.collection.plan.forecast import Forecast
-from qrowd.collection.plan.pass_rates import HITS, nobody_leaves, screens
+from qrowd.collection.plan.pass_rates import HITS, found_out, nobody_leaves, screens
 from qrowd.collection.plan.sections import Pay
 from qrowd.errors import MissingExtraError, RuleError
 from qrowd.rendering import percent, thousands
@@ -45,6 +45,7 @@ def passing(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         "organiser/passing.html.j2",
         batches=HITS if screens(draft.plan) else (),
         stay=nobody_leaves(draft.plan),
+        found_out=found_out(draft.plan, expected.passing) if expected else None,
         exposure=exposed.sentences(draft.plan) if exposed else (),
         svg=_picture(draft, expected) if expected and expected.passing else "",
         useless=everybody_passes(draft),

@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { announce, button, closeDialog, h, mainButton, openDialog, show } from "./dom.js";
+import { failedChecks } from "./screens.js";
 import { about, day, has, money, problem, t } from "./texts.js";
 
 export async function showOwnPage() {
@@ -16,12 +17,30 @@ export async function showOwnPage() {
       t("own.lead", { worker: `w${me.worker}`, pay: money(me.owed) }),
       reserved > 0 ? ` ${t("own.promised", { pay: money(reserved) })}` : "",
     ),
-    h("div.actions", h("a.button.main", { href: back }, t("own.back"))),
+    me.out ? null : h("div.actions", h("a.button.main", { href: back }, t("own.back"))),
+    me.out ? screenedOut(me.out) : null,
     batches(me),
     messages(me),
     appeals(me),
     ownData(),
   );
+}
+
+// Why there are no more batches, what the last one is paid, and the way to object.
+function screenedOut(out) {
+  return h(
+    "section",
+    h("h2", t("own.out")),
+    h("p", out.failed.length ? failedChecks(out.failed) : t("own.out.organiser")),
+    out.pay === null ? null : h("p", t("own.out.pay", { pay: money(out.pay) })),
+    out.appealed ? h("p", t("own.out.appealed")) : null,
+    out.can_appeal ? h("p", t("own.out.appeal")) : null,
+    out.can_appeal ? h("div.actions", mainButton(t("appeal"), appealScreenOut)) : null,
+  );
+}
+
+function appealScreenOut() {
+  askWords(t("appeal.words.screen-out"), (text) => call("POST", "/appeal", { text }));
 }
 
 function batchRow(batch) {
@@ -37,6 +56,7 @@ function batchRow(batch) {
       has(state) ? t(state) : batch.state,
       " ",
       batch.can_appeal ? button(t("appeal"), appeal, { class: "small" }) : null,
+      batch.failed.length ? h("p.quiet", failedChecks(batch.failed)) : null,
     ),
     h("td.n", money(batch.earned)),
   );
