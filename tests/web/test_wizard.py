@@ -14,8 +14,10 @@ from tests.collection.campaign_files import write_files
 from tests.web.office import Desk, desk, words
 from tests.web.serving import Server
 
+from qrowd.collection.books.prospect import foreseen_cost
 from qrowd.collection.drafts.draft import Draft, all_drafts, open_draft, save
 from qrowd.collection.drafts.steps import all_steps
+from qrowd.collection.office.pace import pace_of
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.way import Way
 from qrowd.collection.record.act import act_named
@@ -168,6 +170,21 @@ def test_a_name_is_taken_once(wizard: Wizard) -> None:
     assert odd.status_code == 422
 
 
+def forecasts(wizard: Wizard) -> str:
+    """The cost that every page states, which is one and the same."""
+    pages = [words(wizard.desk.get(f"{wizard.address}/{page}")) for page in ("pay", "launch")]
+    assert all("as the dry run found it" in page for page in pages)
+    stated = [re.search(r"Cost ([\d.]+) EUR", page) for page in pages]
+    stated += [re.search(r"cost about ([\d.]+) EUR", words(wizard.answer("launch")))]
+    stated += [re.search(r"Likely to be spent: ([\d.]+) EUR", pages[1])]
+    rehearsed = words(wizard.desk.get(f"{wizard.address}/rehearsal"))
+    amounts = {match.group(1) for match in stated if match}
+    assert (len(amounts), None in stated) == (1, False)
+    amount = amounts.pop()
+    assert f"{amount} EUR" in rehearsed
+    return amount
+
+
 def test_a_dry_run_then_launch(
     wizard: Wizard, paths: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,9 +203,26 @@ def test_a_dry_run_then_launch(
     assert "2 dry runs on 1 topics" in done
     assert "of the merged grades are right" in done
     assert "Continue" in done
-    asked = wizard.answer("launch")
-    assert "This will cost about" in words(asked)
+    amount = forecasts(wizard)
+    wizard.answer("words", **{"campaign.instructions": "Read it all."})
+    wizard.answer("budget", **{"pay.budget": "1"})
+    assert forecasts(wizard) == amount  # nothing of that matters
+    asked = words(wizard.answer("launch"))
+    assert "Look at the budget again: 1.00 EUR will not suffice" in asked
+    assert ("The budget will end first" in asked, "I am sure" in asked) == (True, True)
+    wizard.answer("target", **{"sets.target": "5"})
+    outdated = words(wizard.desk.get(f"{wizard.address}/rehearsal"))
+    assert "The plan was changed after this dry run in a way that matters" in outdated
+    assert "as the dry run found it" not in words(wizard.desk.get(f"{wizard.address}/launch"))
+    wizard.answer("target", **{"sets.target": "3"})
+    wizard.answer("budget", **{"pay.budget": "50"})
+    assert forecasts(wizard) == amount
+    asked = words(wizard.answer("launch"))
+    assert "Look at the budget again" not in asked
     gone = wizard.answer("launch", sure="yes")
+    with server.site.store.read("which-pages-help") as work:
+        assert f"{foreseen_cost(work) / 100:.2f}" == amount
+        assert pace_of(work).expected == round(foreseen_cost(work))
     assert gone.headers["location"].startswith("/campaigns/which-pages-help?told=")
     live = wizard.desk.get(gone.headers["location"])
     assert "People can start now" in words(live)
@@ -294,3 +328,24 @@ def test_a_draft_is_deleted_after_a_question(wizard: Wizard) -> None:
     assert "I am sure" in words(wizard.answer("delete"))
     assert wizard.answer("delete", sure="yes").status_code == 303
     assert all_drafts(drafts_in(wizard.server.settings.folder)) == []
+
+
+def test_one_wage_for_organisers_and_workers(wizard: Wizard, paths: dict[str, Path]) -> None:
+    """Sets of 4 and 5 documents, and a test that pays less than batches do."""
+    wizard.whole(paths)
+    tests = paths["gold"].with_name("tests.tsv")
+    tests.write_text(
+        paths["pool"].read_text("utf-8").replace("\n", "\t1\n").replace("doc\t1", "doc\tgrade"),
+        "utf-8",
+    )
+    fields = {"on-qualification.sets": "yes", "has-qualification.sets": "yes"}
+    numbers = {"qualification.sets": "1", "qualification.tries": "1"}
+    wizard.answer("qualification", {"qualification": tests}, **fields, **numbers)
+    wizard.answer("pay", **{"pay.hit": "1", "pay.qualification": "0.05"})
+    said = re.search(
+        r"batch, ([\d.]+) EUR an hour", words(wizard.desk.get(f"{wizard.address}/launch"))
+    )
+    assert said is not None
+    assert wizard.answer("launch", sure="yes").status_code == 303
+    about = wizard.server.client.get("/api/campaigns/which-pages-help/about").json()
+    assert f"{about['hourly'] / 100:.2f}" == said.group(1)

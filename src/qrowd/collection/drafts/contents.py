@@ -13,7 +13,7 @@ from typing import Any
 from qrowd.collection.drafts.draft import Draft
 from qrowd.collection.plan import files as plan_files
 from qrowd.collection.plan.changes import set_key
-from qrowd.collection.plan.forecast import Forecast, forecast
+from qrowd.collection.plan.forecast import Forecast, batches_of, forecast
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import CampaignRows, Pair
 from qrowd.collection.plan.sections import Plan
@@ -79,9 +79,14 @@ def without_text(draft: Draft, kind: str, pairs: Collection[Pair]) -> Iterator[C
 
 
 def forecast_of(draft: Draft) -> Forecast | None:
-    """What the draft comes to; none before there is a pool."""
-    rows = campaign_rows(draft)
-    return forecast(draft.plan, rows) if rows.pool else None
+    """What the draft comes to, as its dry run found it; none before there is a pool."""
+    rows, run = campaign_rows(draft), draft.dry_run
+    if not rows.pool:
+        return None
+    expected = forecast(draft.plan, rows)
+    if run is None or not run.holds_for(draft.plan):
+        return expected
+    return expected.rehearsed(draft.plan, run.spend, run.accuracy)
 
 
 def depth_costs(draft: Draft) -> list[tuple[int, int, int]]:
@@ -89,12 +94,13 @@ def depth_costs(draft: Draft) -> list[tuple[int, int, int]]:
     if not draft.plan.files.runs or lost_files(draft, "runs"):
         return []
     depths, costs = sorted({*DEPTHS, draft.plan.files.depth}), []
-    whole = _pool_at(run_paths(draft), depths[-1])
+    whole, now = _pool_at(run_paths(draft), depths[-1]), forecast_of(draft)
+    each = now.spend.total / now.batches if now and now.batches else 0.0
     for depth in depths:
         plan = set_key(set_key(draft.plan, "files", "depth", depth), "files", "pool", "")
         at_depth = replace(draft, plan=plan)
-        expected, pairs = forecast_of(at_depth), len(pool_of(at_depth))
-        costs.append((depth, pairs, expected.cost if expected else 0))
+        pairs = len(pool_of(at_depth))
+        costs.append((depth, pairs, round(each * batches_of(plan, campaign_rows(at_depth)))))
         if pairs == len(whole):  # deeper, the runs have no more documents
             break
     return costs

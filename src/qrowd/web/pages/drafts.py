@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,13 +12,23 @@ from urllib.parse import quote
 from fastapi import Depends, Response
 from fastapi.responses import StreamingResponse
 
+from qrowd.collection.database.schema import Job
 from qrowd.collection.drafts import contents, forms
-from qrowd.collection.drafts.draft import Draft, discard, find_draft, new_draft, open_draft
+from qrowd.collection.drafts.draft import (
+    Draft,
+    DryRun,
+    discard,
+    find_draft,
+    new_draft,
+    open_draft,
+)
 from qrowd.collection.drafts.launch import problems
 from qrowd.collection.drafts.plan_file import draft_of_files, plan_of, write_bundle
 from qrowd.collection.drafts.steps import Step, StepForm, all_steps, step_named, suggested
+from qrowd.collection.plan.forecast import spend_of
 from qrowd.errors import InputError, QrowdError, RuleError
 from qrowd.texts import Text
+from qrowd.web import jobs
 from qrowd.web.files import drafts_in
 from qrowd.web.pages.frame import AdministratorVisit, Confirmation, Visit, page_router
 from qrowd.web.problems import sentence_of
@@ -34,7 +45,20 @@ def wizard_pages() -> dict[str, str]:
 
 
 def _open_draft(key: str, visit: AdministratorVisit) -> Draft:
-    return open_draft(drafts_in(visit.settings.folder), key)
+    draft = open_draft(drafts_in(visit.settings.folder), key)
+    with visit.store.snapshot() as db:
+        row = jobs.of_draft(db, key, done=True)
+    return replace(draft, dry_run=_dry_run(draft, row)) if row else draft
+
+
+def _dry_run(draft: Draft, row: Job) -> DryRun | None:
+    """What a job found; None where an earlier version ran it."""
+    result = json.loads(row.result or "{}")
+    spend = spend_of(result)
+    if spend is None:
+        return None
+    tried = open_draft(draft.folder.parent, draft.key, json.loads(row.parameters)["version"])
+    return DryRun(tried.plan, spend, result["accuracy"]["middle"])
 
 
 OpenDraft = Annotated[Draft, Depends(_open_draft)]

@@ -16,9 +16,10 @@ from qrowd.collection.drafts.draft import Draft, discard
 from qrowd.collection.drafts.launch import everybody_passes, problems, warnings
 from qrowd.collection.drafts.launch import launch as launch_draft
 from qrowd.collection.plan.exposure import exposure_of
-from qrowd.collection.plan.forecast import Forecast
+from qrowd.collection.plan.forecast import Forecast, Spend, spend_of
 from qrowd.collection.plan.pass_rates import HITS, nobody_leaves, screens
 from qrowd.collection.plan.sections import Pay
+from qrowd.collection.plan.turnout import CROWDS, ITEMS, PER_HOUR
 from qrowd.errors import MissingExtraError, RuleError
 from qrowd.rendering import percent, thousands
 from qrowd.texts import Text, listed
@@ -29,7 +30,6 @@ from qrowd.web.pages.frame import AdministratorVisit, Confirmation, campaign_add
 from qrowd.web.pages.quality import embedded
 
 router = page_router()
-CROWDS = ("mixed", "careful", "rough")  # of robots, as `robots.rehearsal` has them
 MOST_PER_HOUR = 10_000.0
 
 
@@ -78,7 +78,8 @@ def rehearsal(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     return visit.show(
         "organiser/rehearsal.html.j2",
         run=_run(draft, row) if row else None,
-        crowds=CROWDS,
+        crowds=list(CROWDS),
+        per_hour=PER_HOUR,
         lacking=problems(draft),
         **shared(draft, "rehearsal"),
     )
@@ -89,7 +90,7 @@ def rehearse(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """Start a dry run, as a job in the background."""
     crowd = visit.text("crowd", "mixed")
     try:
-        rate = float(visit.text("per_hour", "12").replace(",", "."))
+        rate = float(visit.text("per_hour", f"{PER_HOUR:g}").replace(",", "."))
     except ValueError:
         rate = 0.0
     if crowd not in CROWDS or not 0 < rate <= MOST_PER_HOUR:
@@ -102,27 +103,43 @@ def rehearse(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     return visit.go(address(draft, "rehearsal"))
 
 
-def _run(draft: Draft, row: Job) -> dict[str, Any]:
+def _run(draft: Draft, row: Job) -> dict[str, Any] | None:
     """A dry run as the page shows it: how far it is, or what it found."""
     result = json.loads(row.result) if row.result else {}
-    done = row.state == "done"
+    done, pay = row.state == "done", draft.plan.pay
+    spend = spend_of(result) if done else None
+    if done and spend is None:  # an earlier version ran it, which had no items
+        return None
     return {
         "state": row.state,
         "progress": 1.0 if done else float(result.get("progress", 0.0)),
         "problem": row.problem or "",
-        "outdated": done and json.loads(row.parameters)["version"] != draft.version,
-        "facts": _facts(result, draft.plan.pay) if done else [],
+        "outdated": draft.dry_run is not None and not draft.dry_run.holds_for(draft.plan),
+        "facts": [_cost(spend, pay), *_facts(result)] if spend else [],
+        "items": items_of(spend, pay) if spend else [],
         "lines": _lines(result) if done else [],
     }
 
 
-def _facts(estimate: Mapping[str, Any], pay: Pay) -> list[Fact]:
+def items_of(spend: Spend, pay: Pay) -> list[tuple[Text, str]]:
+    """What money is spent on, without what costs nothing."""
+    amounts = [(item, getattr(spend.items, item)) for item in ITEMS]
+    return [
+        (Text(f"office.spend.{item.replace('_', '-')}"), pay.shown(round(amount)))
+        for item, amount in amounts
+        if round(amount)
+    ]
+
+
+def _cost(spend: Spend, pay: Pay) -> Fact:
+    ends = {"low": pay.shown(round(spend.low)), "high": pay.shown(round(spend.high))}
+    interval = Text("office.rehearsal.interval", **ends)
+    return Text("office.rehearsal.cost"), pay.shown(spend.total), interval
+
+
+def _facts(estimate: Mapping[str, Any]) -> list[Fact]:
     """What dry runs found: what it is, the typical value, where it may be."""
-    shown: dict[str, Callable[[float], Text | str]] = {
-        "cost": lambda amount: pay.shown(round(amount)),
-        "hours": duration,
-        "accuracy": percent,
-    }
+    shown: dict[str, Callable[[float], Text | str]] = {"hours": duration, "accuracy": percent}
     facts = []
     for name, show in shown.items():
         ends = {end: show(estimate[name][end]) for end in ("low", "middle", "high")}
@@ -172,10 +189,12 @@ def _counted(names: str, numbers: Mapping[str, int]) -> Any:
 @router.get("/drafts/{key}/launch")
 def ready(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """What will be launched, and what is still to be mended."""
+    expected = contents.forecast_of(draft)
     return visit.show(
         "organiser/launch.html.j2",
         lacking=problems(draft),
         warned=warnings(draft),
+        items=items_of(expected.spend, draft.plan.pay) if expected else [],
         **shared(draft, "launch"),
     )
 
@@ -189,8 +208,11 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         return visit.confirm(_confirmation(draft))
     act = launch_draft(visit.store, draft, visit.signed.name)
     # the runs that made the pool are the systems that are scored later
-    with visit.store.read(draft.plan.campaign.name) as work:
+    with visit.store.write(draft.plan.campaign.name) as work:
         files = CampaignFiles(visit.store, visit.settings.folder, work.campaign)
+        run = jobs.of_draft(work.db, draft.key, done=True)
+        if run and draft.dry_run and draft.dry_run.holds_for(draft.plan):
+            jobs.hand_over(work, run.id)
     for name in draft.plan.files.runs:
         path = draft.folder / name
         shutil.copyfile(path, files.runs / file_name(path.name))
@@ -210,17 +232,27 @@ def _confirmation(draft: Draft) -> Confirmation:
         Text("office.launch.undo"),
         Text("office.launch.later"),
     ]
+    short = [warning for warning in expected.warnings if warning.section == "pay"]
+    follows[:0] = [Text("office.launch.short-of-money", problem=each.message) for each in short]
     if useless:
         follows.insert(0, Text("office.launch.look", problem=useless))
-    cost = Text("office.launch.unpaid")
-    if draft.plan.pay.hit:
-        likely, most = money(expected.likely_cost), money(expected.budget)
-        cost = Text("office.launch.cost", likely=likely, most=most)
+    cost, spend = Text("office.launch.unpaid"), expected.spend
+    if draft.plan.paid:
+        cost = Text(
+            "office.launch.cost",
+            likely=money(spend.total),
+            low=money(round(spend.low)),
+            high=money(round(spend.high)),
+            most=money(expected.budget),
+        )
+    # below the interval, it is all but sure that the budget ends first
+    ends_first = bool(short) and expected.budget < round(spend.low)
+    doubt = "office.launch.doubt" if useless else "office.launch.doubt.money"
     return Confirmation(
-        title=Text("office.launch.doubt" if useless else "office.launch.sure"),
+        title=Text(doubt if useless or ends_first else "office.launch.sure"),
         follows=follows,
         cost=cost,
         button=Text("office.launch.button"),
         back=address(draft, "launch"),
-        doubtful=useless is not None,
+        doubtful=useless is not None or ends_first,
     )
