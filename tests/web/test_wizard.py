@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 pytest.importorskip("jinja2", reason="pages need the extra serve")
 
@@ -15,14 +19,18 @@ from tests.web.office import Desk, desk, words
 from tests.web.serving import Server
 
 from qrowd.collection.books.prospect import foreseen_cost
+from qrowd.collection.database import schema
+from qrowd.collection.drafts import contents
+from qrowd.collection.drafts.contents import rows_of
 from qrowd.collection.drafts.draft import Draft, all_drafts, open_draft, save
+from qrowd.collection.drafts.launch import problems
 from qrowd.collection.drafts.steps import all_steps
 from qrowd.collection.office.pace import pace_of
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.way import Way
 from qrowd.collection.record.act import act_named
 from qrowd.errors import RuleError
-from qrowd.web import tasks
+from qrowd.web import jobs, tasks
 from qrowd.web.access import OFFICE_COOKIE, forgery_token
 from qrowd.web.files import drafts_in
 from qrowd.web.robots import rehearsal
@@ -349,3 +357,164 @@ def test_one_wage_for_organisers_and_workers(wizard: Wizard, paths: dict[str, Pa
     assert wizard.answer("launch", sure="yes").status_code == 303
     about = wizard.server.client.get("/api/campaigns/which-pages-help/about").json()
     assert f"{about['hourly'] / 100:.2f}" == said.group(1)
+
+
+# --- files, and what was read of them -------------------------------------------------------------
+
+
+def told(reply: Any, wizard: Wizard) -> str:
+    """What the page says to which a form leads."""
+    return words(wizard.desk.get(reply.headers["location"]))
+
+
+def test_each_file_that_was_read_is_confirmed(wizard: Wizard, paths: dict[str, Path]) -> None:
+    topics = paths["topics"].read_text("utf-8") + '{"topic": "t9", "query": "of nobody"}\n'
+    paths["topics"].write_text(topics, "utf-8")
+    wizard.answer("name", **{"campaign.title": "Which pages help?"})
+    assert "topics.jsonl was read: 4 topics." in told(
+        wizard.answer("topics", {"topics": paths["topics"]}), wizard
+    )
+    sent = wizard.answer("documents", paths_of(paths, "documents"))
+    assert "documents.jsonl was read: 48 documents." in told(sent, wizard)
+    sent = wizard.answer("pool", paths_of(paths, "pool"))
+    assert "pool.tsv was read: 30 documents to judge, of 3 topics." in told(sent, wizard)
+    page = words(wizard.desk.get(f"{wizard.address}/topics"))
+    assert "4 topics. Not used: 1 topic that has nothing to judge." in page
+    page = words(wizard.desk.get(f"{wizard.address}/documents"))
+    assert "Not used: 18 documents that are not judged for any topic." in page
+    sent = wizard.answer("gold", paths_of(paths, "gold"), source="chosen")
+    assert "gold.tsv was read: 18 graded documents of 3 topics" in told(sent, wizard)
+
+
+def paths_of(paths: dict[str, Path], kind: str) -> dict[str, Path]:
+    return {kind: paths[kind]}
+
+
+@pytest.mark.parametrize("choice", ["title", "leave out"])
+def test_documents_with_a_title_and_no_text(
+    wizard: Wizard, paths: dict[str, Path], choice: str
+) -> None:
+    lines = [json.loads(line) for line in paths["documents"].read_text("utf-8").splitlines()]
+    for line in lines[:2]:
+        line["text"] = ""
+    paths["documents"].write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    wizard.answer("name", **{"campaign.title": "Which pages help?"})
+    wizard.answer("topics", paths_of(paths, "topics"))
+    asked = wizard.answer("documents", paths_of(paths, "documents"))
+    assert "2 documents have a title and no text" in told(asked, wizard)
+    refused = words(wizard.answer("pool", paths_of(paths, "pool")))
+    assert "asks whether they are judged by title or left out" in refused
+    wizard.answer("documents", **{"files.blank": choice})
+    assert wizard.answer("pool", paths_of(paths, "pool")).status_code == 303
+    wizard.answer("gold", paths_of(paths, "gold"), source="arranged")
+    wizard.answer("budget", **{"pay.budget": "0"})
+    assert wizard.answer("launch", sure="yes").status_code == 303
+    with wizard.server.site.store.read("which-pages-help") as work:
+        own = work.own(schema.document)
+        query = select(schema.document.c.name, schema.document.c.content)
+        stored = {
+            name: content
+            for name, content in work.db.execute(query.where(work.own(schema.document)))
+        }
+    blank = {line["doc"] for line in lines[:2]}
+    if choice == "leave out":
+        assert not blank & stored.keys()
+    else:
+        assert [stored[name] for name in blank] == [
+            hashlib.sha256(name.encode()).hexdigest() for name in blank
+        ]
+
+
+def test_a_test_is_split_off_the_gold(wizard: Wizard, paths: dict[str, Path]) -> None:
+    gold = [f"t{t}\tt{t}-d{d}\t{d % 3}\tBecause." for t in (1, 2, 3) for d in range(6)]
+    more = paths["gold"].read_text("utf-8") + "\n".join(gold) + "\n"
+    paths["gold"].write_text(more, "utf-8")
+    wizard.whole(paths)
+    wizard.answer("sets", **{"sets.size": "3"})
+    before = {row.pair for row in rows_of(wizard.draft, "gold")}
+    page = words(wizard.desk.get(f"{wizard.address}/qualification"))
+    assert "Split a test off the gold" in page
+    assert wizard.answer("qualification", source="gold").status_code == 303
+    draft = wizard.draft
+    kept, tests = ({row.pair for row in rows_of(draft, key)} for key in ("gold", "qualification"))
+    assert kept | tests == before
+    assert not kept & tests
+    sets = {row.set for row in rows_of(draft, "qualification")}
+    assert draft.plan.qualification.sets * draft.plan.qualification.tries == len(sets) > 1
+    assert problems(draft) == []
+    assert "Split a test" not in words(wizard.desk.get(f"{wizard.address}/qualification"))
+
+
+def test_too_little_gold_for_a_test(wizard: Wizard, paths: dict[str, Path]) -> None:
+    wizard.whole(paths)
+    reply = wizard.answer("qualification", source="gold")
+    assert (reply.status_code, "a test needs one of them at least" in words(reply)) == (422, True)
+
+
+def test_suggestions_for_the_rest(wizard: Wizard, paths: dict[str, Path]) -> None:
+    wizard.answer("name", **{"campaign.title": "Which pages help?"})
+    for step in ("topics", "documents"):
+        wizard.answer(step, paths_of(paths, step))
+    wizard.answer("pool", paths_of(paths, "pool"))
+    assert "Take the suggestions for the rest" in words(wizard.desk.get(f"{wizard.address}/mode"))
+    stopped = wizard.answer("mode", rest="yes", **{"campaign.mode": "crowd"})
+    assert stopped.headers["location"].partition("?")[0].endswith("/gold")
+    assert "this question only you can answer" in told(stopped, wizard)
+    done = wizard.answer("gold", paths_of(paths, "gold"), source="arranged", rest="yes")
+    assert done.headers["location"].partition("?")[0].endswith("/passing")
+    draft = wizard.draft
+    assert set(draft.answered) == set(all_steps())
+    assert draft.plan.pay.hit > 0
+    assert draft.plan.scale.labels
+    assert problems(draft) == []
+    assert "may not suffice" not in words(wizard.desk.get(f"{wizard.address}/launch"))
+    assert "suggestions for the rest" not in words(wizard.desk.get(f"{wizard.address}/mode"))
+
+
+def test_licence_and_contact_are_asked_for_last(wizard: Wizard, paths: dict[str, Path]) -> None:
+    wizard.whole(paths)
+    page = wizard.desk.get(f"{wizard.address}/launch").text
+    assert 'value="CC BY 4.0"' in page
+    wizard.answer("launch", **{"release.licence": "CC0 1.0", "release.contact": "ann@x.org"})
+    assert wizard.draft.plan.release.contact == "ann@x.org"
+    wizard.answer("launch", sure="yes")
+    with wizard.server.site.store.read("which-pages-help") as work:
+        assert (work.plan.release.licence, work.plan.release.contact) == ("CC0 1.0", "ann@x.org")
+
+
+# --- what can go wrong meanwhile ------------------------------------------------------------------
+
+
+def test_a_title_of_2000_characters(wizard: Wizard) -> None:
+    reply = wizard.answer("name", **{"campaign.title": "Which? " * 286})
+    assert reply.status_code == 422
+    assert "The title has 2,001 characters; 200 at most. Shorten it" in words(reply)
+    assert wizard.draft.answered == ()
+
+
+def test_a_wizard_left_for_a_month(wizard: Wizard, paths: dict[str, Path]) -> None:
+    """The session has ended, a file is gone, and the dry run was made by an earlier version."""
+    wizard.whole(paths)
+    draft = wizard.draft
+    old = {"times": 4, "cost": {"middle": 1.0, "low": 1.0, "high": 1.0}}
+    with wizard.server.site.store.transaction() as db:
+        number = jobs.ask_for_draft(db, 1, draft.key, {"version": 1})
+    jobs.finish(wizard.server.site.store, number, json.dumps(old))
+    assert "as the dry run found it" not in words(wizard.desk.get(f"{wizard.address}/launch"))
+    assert wizard.desk.get(f"{wizard.address}/rehearsal").status_code == 200
+    shutil.rmtree((draft.folder / draft.plan.files.documents).parent)
+    contents.texts.cache_clear()
+    for page in (*all_steps(), "passing", "rehearsal", "launch", "plan"):
+        assert wizard.desk.get(f"{wizard.address}/{page}").status_code == 200, page
+    grading = words(wizard.desk.get(f"{wizard.address}/gold/grade"))
+    assert "file documents.jsonl is not there; upload it" in grading
+    page = words(wizard.desk.get(f"{wizard.address}/launch"))
+    assert "documents.jsonl is not there; upload it" in page
+    session, wizard.desk.token = wizard.desk.token, "ended"
+    gone = wizard.answer("target", **{"sets.target": "5"})
+    assert gone.headers["location"].startswith("/sign-in?next=%2Fdrafts%2F")
+    page = words(wizard.server.client.get(gone.headers["location"]))
+    assert "What you sent just now was not saved; everything before it was" in page
+    assert "%2Ftarget&" in gone.headers["location"]
+    wizard.desk.token = session
+    assert wizard.draft.plan.sets.target == 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import PurePosixPath
 from typing import Any
 
 from qrowd.collection.drafts.draft import Draft
@@ -37,14 +38,37 @@ def pool_of(draft: Draft) -> tuple[Pair, ...]:
     files = draft.plan.files
     if files.runs and not files.pool:
         whole = not any(lost_files(draft, "runs"))
-        return _pool_at(run_paths(draft), files.depth) if whole else ()
-    return rows_of(draft, "pool")
+        pairs = _pool_at(run_paths(draft), files.depth) if whole else ()
+    else:
+        pairs = rows_of(draft, "pool")
+    left_out = _left_out(draft)
+    return tuple(pair for pair in pairs if pair[1] not in left_out) if left_out else pairs
 
 
 def rows_of(draft: Draft, kind: str) -> tuple[Any, ...]:
     """What the draft's file of a kind holds; nothing where there is none."""
     name = getattr(draft.plan.files, kind)
-    return file_rows(kind, path_in(draft, name)) if name and not lost_files(draft, kind) else ()
+    if not name or lost_files(draft, kind):
+        return ()
+    rows = file_rows(kind, path_in(draft, name))
+    left_out = _left_out(draft) if kind in ("gold", "qualification") else frozenset()
+    return tuple(row for row in rows if row.document not in left_out) if left_out else rows
+
+
+def _left_out(draft: Draft) -> frozenset[str]:
+    """The documents that are not judged, since they have no text."""
+    if draft.plan.files.blank != "leave out":
+        return frozenset()
+    _, titled, empty = documents_of(draft)
+    return titled | empty
+
+
+def documents_of(draft: Draft) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """The draft's documents: those with a text, with a title only, and with neither."""
+    path = draft.plan.files.documents
+    if not path or lost_files(draft, "documents"):
+        return frozenset(), frozenset(), frozenset()
+    return texts(path_in(draft, path))
 
 
 def names_of(plan: Plan, kind: str) -> list[str]:
@@ -61,10 +85,11 @@ def lost_files(draft: Draft, kind: str) -> list[str]:
 
 def without_text(draft: Draft, kind: str, pairs: Collection[Pair]) -> Iterator[Complaint]:
     """Pairs of a file of a kind whose topic or document is not there, or has no text."""
-    topics, path = rows_of(draft, "topics"), draft.plan.files.documents
-    if not topics or not path or lost_files(draft, "documents"):
+    topics = rows_of(draft, "topics")
+    full, titled, empty = documents_of(draft)
+    if not topics or not (full or titled or empty):
         return
-    full, empty = texts(path_in(draft, path))
+    full, empty = (full | titled, empty) if draft.plan.files.blank else (full, titled | empty)
     documents = {document for _, document in pairs}
     strange = {
         "topics": {topic for topic, _ in pairs} - {row.name for row in topics},
@@ -76,6 +101,38 @@ def without_text(draft: Draft, kind: str, pairs: Collection[Pair]) -> Iterator[C
             first = ", ".join(sorted(names)[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
             file, text = Text(f"office.file.{kind}"), f"office.plan.uploaded.{what}"
             yield Complaint.of(f"files.{kind}", text, n=len(names), names=first, file=file)
+
+
+def read_line(draft: Draft, kind: str) -> Text | None:
+    """What was read of the draft's files of a kind, and what of it is not used; None: no file."""
+    names = [PurePosixPath(name).name for name in names_of(draft.plan, kind)]
+    if not names or lost_files(draft, kind):
+        return None
+    pool = pool_of(draft)
+    judged = {topic for topic, _ in pool}
+    figures = {"n": 0, "topics": 0, "sets": 0}
+    unused: Collection[Any] = ()
+    if kind in ("pool", "runs"):
+        figures |= {"n": len(pool), "topics": len(judged)}
+    elif kind == "documents":
+        documents = frozenset[str]().union(*documents_of(draft))
+        graded = (row.pair for key in ("gold", "qualification") for row in rows_of(draft, key))
+        figures["n"] = len(documents)
+        unused = documents - {document for _, document in (*pool, *graded)}
+    else:
+        rows = rows_of(draft, kind)
+        topic_of = {"topics": "name", "priorities": 0}.get(kind, "topic")
+        topics = [row[0][0] if topic_of == 0 else getattr(row, str(topic_of)) for row in rows]
+        figures |= {"n": len(rows), "topics": len(set(topics))}
+        if kind in ("gold", "qualification"):
+            figures["sets"] = len({(row.topic, row.set) for row in rows})
+        unused = [topic for topic in topics if topic not in judged]
+    name = names[0] if len(names) == 1 else Text("office.read.files", n=len(names))
+    what = Text(f"office.read.{kind}", **figures)
+    if not unused or not pool:
+        return Text("office.read.line", file=name, what=what)
+    left = Text(f"office.read.unused.{kind}", n=len(unused))
+    return Text("office.read.unused", file=name, what=what, unused=left)
 
 
 def forecast_of(draft: Draft) -> Forecast | None:
@@ -126,13 +183,14 @@ def file_rows(kind: str, path: str) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=8)
-def texts(path: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The documents of a file: those with a text, and those without one."""
+def texts(path: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """The documents of a file: those with a text, with a title only, and with neither."""
     full: set[str] = set()
+    titled: set[str] = set()
     empty: set[str] = set()
     for row in plan_files.document_rows(path):
-        (full if row.body.strip() else empty).add(row.name)
-    return frozenset(full), frozenset(empty)
+        (full if row.body.strip() else titled if row.title.strip() else empty).add(row.name)
+    return frozenset(full), frozenset(titled), frozenset(empty)
 
 
 @lru_cache(maxsize=8)

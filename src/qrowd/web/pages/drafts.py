@@ -52,13 +52,14 @@ def _open_draft(key: str, visit: AdministratorVisit) -> Draft:
 
 
 def _dry_run(draft: Draft, row: Job) -> DryRun | None:
-    """What a job found; None where an earlier version ran it."""
+    """What a job found; None where an earlier version ran it, or what it tried cannot be read."""
     result = json.loads(row.result or "{}")
     spend = spend_of(result)
-    if spend is None:
+    try:
+        tried = open_draft(draft.folder.parent, draft.key, json.loads(row.parameters)["version"])
+    except (InputError, RuleError):
         return None
-    tried = open_draft(draft.folder.parent, draft.key, json.loads(row.parameters)["version"])
-    return DryRun(tried.plan, spend, result["accuracy"]["middle"])
+    return DryRun(tried.plan, spend, result["accuracy"]["middle"]) if spend else None
 
 
 OpenDraft = Annotated[Draft, Depends(_open_draft)]
@@ -210,10 +211,22 @@ def take(draft: OpenDraft, name: str, visit: AdministratorVisit) -> Response:
         if isinstance(error, RuleError) and error.code != "conflict":
             raise
         return _again(visit.with_problem(error, 422), draft, form)
-    if step.comes_again(form):
+    message = _read_lines(saved, form)
+    if step.comes_again(saved, form):
         return visit.go(address(saved, name))
+    if visit.text("rest"):
+        ready, wanting = forms.take_suggestions(saved, visit.signed.name, visit.store.clock())
+        if wanting:
+            message = Text("office.wizard.rest.wanting")
+        return visit.go(address(ready, wanting or LAST[0]), message=message)
     order = list(wizard_pages())
-    return visit.go(address(saved, order[order.index(name) + 1]))
+    return visit.go(address(saved, order[order.index(name) + 1]), message=message)
+
+
+def _read_lines(draft: Draft, form: StepForm) -> Text | None:
+    """What was read of the files that a form brought."""
+    lines = [line for kind in form.files if (line := contents.read_line(draft, kind))]
+    return lines[0] if lines else None
 
 
 @router.post("/drafts/{key}/{name}/preview")
@@ -272,6 +285,10 @@ def _step(visit: Visit, draft: Draft, name: str) -> Response:
     return visit.show(
         f"organiser/steps/{name}.html.j2",
         material=contents.campaign_rows(draft),
+        lines=[
+            line for kind in step_named(name).uploads if (line := contents.read_line(draft, kind))
+        ],
+        rest=len(all_steps().keys() - {*draft.answered, name}),
         **shared(draft, name),
         **step_named(name).shown(draft),
     )

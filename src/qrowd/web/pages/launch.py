@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from fastapi import Response
@@ -12,13 +13,14 @@ from markupsafe import Markup
 
 from qrowd.collection.database.schema import Job
 from qrowd.collection.drafts import contents
-from qrowd.collection.drafts.draft import Draft, discard
+from qrowd.collection.drafts.draft import Draft, discard, save_newest
 from qrowd.collection.drafts.launch import everybody_passes, problems, warnings
 from qrowd.collection.drafts.launch import launch as launch_draft
+from qrowd.collection.plan.changes import change
 from qrowd.collection.plan.exposure import exposure_of
 from qrowd.collection.plan.forecast import Forecast, Spend, spend_of
 from qrowd.collection.plan.pass_rates import HITS, nobody_leaves, screens
-from qrowd.collection.plan.sections import Pay
+from qrowd.collection.plan.sections import Pay, Plan
 from qrowd.collection.plan.turnout import CROWDS, ITEMS, PER_HOUR
 from qrowd.errors import MissingExtraError, RuleError
 from qrowd.rendering import percent, thousands
@@ -31,6 +33,8 @@ from qrowd.web.pages.quality import embedded
 
 router = page_router()
 MOST_PER_HOUR = 10_000.0
+ASKED_LAST = ("release.licence", "release.contact")  # keys of the plan
+LICENCES = ("CC BY 4.0", "CC BY-SA 4.0", "CC BY-NC 4.0", "CC0 1.0")
 
 
 # --- who would pass -------------------------------------------------------------------------------
@@ -189,11 +193,14 @@ def _counted(names: str, numbers: Mapping[str, int]) -> Any:
 @router.get("/drafts/{key}/launch")
 def ready(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """What will be launched, and what is still to be mended."""
-    expected = contents.forecast_of(draft)
+    expected, name = contents.forecast_of(draft), visit.signed.name
     return visit.show(
         "organiser/launch.html.j2",
         lacking=problems(draft),
         warned=warnings(draft),
+        licence=draft.plan.release.licence or LICENCES[0],
+        licences=LICENCES,
+        contact=draft.plan.release.contact or (name if "@" in name else ""),
         items=items_of(expected.spend, draft.plan.pay) if expected else [],
         **shared(draft, "launch"),
     )
@@ -205,6 +212,10 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     if problems(draft):
         return visit.go(address(draft, "launch"))
     if not visit.sure:
+        asked = {key: visit.text(key) for key in ASKED_LAST if key in visit.form}
+        if asked:
+            plan = partial(_with_texts, texts=asked)
+            save_newest(draft, plan, visit.signed.name, visit.store.clock(), "")
         return visit.confirm(_confirmation(draft))
     act = launch_draft(visit.store, draft, visit.signed.name)
     # the runs that made the pool are the systems that are scored later
@@ -219,6 +230,10 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     discard(draft)
     message = Text("office.launch.done")
     return visit.go(campaign_address(draft.plan.campaign.name), message=message, undo=act)
+
+
+def _with_texts(draft: Draft, texts: Mapping[str, str]) -> Plan:
+    return change(draft.plan, texts)
 
 
 def _confirmation(draft: Draft) -> Confirmation:
