@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 
 from qrowd.collection.drafts import uploads
@@ -59,7 +60,7 @@ def take_suggestions(draft: Draft, who: str, now: int) -> tuple[Draft, str]:
         if any(problem.step == name for problem in problems(replace(draft, plan=plan))):
             return draft, name
         dry_run = draft.dry_run
-        draft = save_newest(draft, lambda newest, at=name: suggested(newest, at), who, now, name)
+        draft = save_newest(draft, partial(suggested, step=name), who, now, name)
         draft = replace(draft, dry_run=dry_run)
     return draft, ""
 

@@ -76,7 +76,7 @@ class Outlay:
     @property
     def total(self) -> float:
         """All of it."""
-        return sum(getattr(self, item) for item in ITEMS)
+        return float(sum(getattr(self, item) for item in ITEMS))
 
 
 ITEMS = tuple(item.name for item in fields(Outlay))

@@ -148,7 +148,7 @@ def outlay_of(work: Work) -> Outlay:
     a = assignment.c
     earned = func.sum(a.earned + a.paid)
     query = select(a.kind, a.state, earned).where(work.own(assignment)).group_by(a.kind, a.state)
-    spent: Counter[str] = Counter()
+    spent = dict.fromkeys(ITEMS, 0.0)
     gold = work.plan.gold_per_hit / max(1, work.plan.hit.sets)
     named = {"qualification": "tests", "review": "reviews"}
     for kind, state, amount in work.db.execute(query):
