@@ -15,6 +15,7 @@ import pytest
 from qrowd.collection.plan.forecast import essentials, forecast, set_sizes
 from qrowd.collection.plan.gold_sets import cut_gold, pool_sizes
 from qrowd.collection.plan.pass_rates import (
+    Batch,
     better_gold,
     margin,
     nobody_leaves,
@@ -150,7 +151,7 @@ def test_what_a_forecast_depends_on() -> None:
     assert all(essentials(stored_plan(each)) != essentials(plan) for each in other)
 
 
-ACTIONS = ("none", "return", "exclude", "screen-out", "stop")
+ACTIONS = ("none", "return", "exclude", "screen-out", "screen-out-surely", "stop")
 
 
 @pytest.mark.parametrize("binary", ACTIONS)
@@ -159,19 +160,25 @@ def test_what_a_failed_check_does_is_what_the_end_of_a_batch_does(
     binary: str, seconds: str
 ) -> None:
     """The rules of `submission`, written out once more for one batch at a time."""
-    plan = parse_plan(
+    plan = stored_plan(
         HEAD + f'[checks.binary]\naction = "{binary}"\n[checks.seconds]\naction = "{seconds}"\n'
         "[checks]\nscreen_out_after = 2\n"
     )
     for names in ((), ("binary",), ("seconds",), ("binary", "seconds")):
-        for before in (0, 1):
+        for before, worse in ((0, False), (1, False), (0, True)):
             actions = {{"binary": binary, "seconds": seconds}[name] for name in names}
             failed = {name: np.array([name in names]) for name in ("binary", "seconds")}
-            found = [each[0] for each in consequences(plan, failed, np.array([before]))]
+            found = [
+                each[0]
+                for each in consequences(plan, failed, np.array([before]), np.array([worse]))
+            ]
             sent_back = "return" in actions
             void = not sent_back and bool(actions & {"exclude", "screen-out"})
             count = before + (sent_back or void)
             out = void and "screen-out" in actions and count >= 2
+            sure = worse and not sent_back and "screen-out-surely" in (binary, seconds)
+            out = out or sure
+            void = void or sure or (not sent_back and "screen-out-surely" in actions)
             stopped = not sent_back and not void and "stop" in actions
             assert found == [sent_back, void, out or stopped, count]
 
@@ -245,7 +252,7 @@ def stays(more: str, gold: tuple[int, ...] = (0, 0, 1, 1, 2)) -> dict[str, tuple
 
 @pytest.mark.parametrize("action", ["exclude", "return", "none"])
 def test_nobody_is_screened_out_by_an_action_that_screens_nobody_out(action: str) -> None:
-    more = f'[checks.binary]\naction = "{action}"\n'
+    more = f'[checks.binary]\naction = "{action}"\n[checks.seconds]\naction = "{action}"\n'
     assert set(stays(more).values()) == {(1.0, 1.0, 1.0)}
     assert nobody_leaves(parse_plan(HEAD + more)) is not None
 
@@ -294,7 +301,8 @@ def test_who_stays_is_what_the_end_of_a_batch_does(binary: str, ndcg: str) -> No
             if not there:
                 break
             left[batch] += 1
-    for batch, share in enumerate(survival(plan, failures, 10), 1):
+    chances = {Batch(names): p for names, p in failures.items()} | {Batch(): 0.6}
+    for batch, share in enumerate(survival(plan, chances, 10), 1):
         assert left[batch] / 4000 == pytest.approx(share, abs=0.03)
 
 

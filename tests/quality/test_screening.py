@@ -33,6 +33,7 @@ def test_all_rules_are_there_with_the_papers_thresholds() -> None:
         "gold-accuracy",
         "ndcg-score",
         "random-spam",
+        "surely-worse",
         "suspected",
         "too-fast",
         "trust",

@@ -116,7 +116,7 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     metavar="RULE",
     help="Leave out assessors whom this rule doubts. Repeatable; with 'A & B' both rules must "
     "doubt. -o gets the remaining judgements, stdout the reasons. Rules: gold-accuracy, "
-    "binary-score, ndcg-score, too-fast, random-spam, uniform-spam, trust, few-judgements, "
+    "surely-worse, binary-score, ndcg-score, too-fast, random-spam, uniform-spam, trust, few-judgements, "
     "suspected.",
 )
 @opt.switch("--down-weight", help="With --screen: give doubted assessors a smaller weight instead.")

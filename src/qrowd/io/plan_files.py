@@ -81,6 +81,13 @@ def line_of(text: str, section: str, key: str = "") -> int:
     return find_line(text, section, key) or max(1, text.count("\n"))
 
 
+def table_at(tables: Mapping[str, Any], section: str) -> Mapping[str, Any]:
+    """The table of a section, also of one inside another (`a.b`); empty if there is none."""
+    for name in section.split("."):
+        tables = tables.get(name, {})
+    return tables
+
+
 def find_line(text: str, section: str, key: str = "") -> int:
     """The line of a key, or of its section's head; 0 where neither is in the text."""
     current, head, quote = "", 0, ""

@@ -18,6 +18,10 @@ from qrowd.data.arrays import Array, Floats, Offsets, over
 from qrowd.errors import InputError, require_choice
 
 BINARY_AT_LEAST, NDCG_AT_LEAST, SECONDS_AT_LEAST = 0.85, 0.62, 6.0
+GOOD, SURELY = 0.9, 0.02  # how often a good assessor is right; how seldom one is called worse
+# Bad assessors: how often each is right on relevant documents, and on others. None of them is
+# better than a good one on either, so that nobody who is better than good looks like them.
+BAD = np.array([(0.5, 0.5), (GOOD, 1 - GOOD), (1 - GOOD, GOOD)])
 POINTS = np.array([[15, 10], [5, 12], [0, 9]])  # gold grade 0, 1, 2 x says 0, says 1
 IDEALS = ("tied", "standard")
 
@@ -156,6 +160,50 @@ def _same_length(gold: Array, answers: Array) -> None:
         raise InputError(
             f"gold and answers must be two lists of one length: {len(gold)}, {len(answers)}"
         )
+
+
+# --- over many gold sets --------------------------------------------------------------------------
+
+
+def good_p(
+    missed: Array | int, relevant: Array | int, false_alarms: Array | int, other: Array | int
+) -> Floats:
+    r"""How seldom a good assessor's answers to gold documents *ever* look as bad as these do now.
+
+    Wald's sequential test (1945) of "right in 90 of 100 cases" against the mean of three bad
+    assessors $b$: one who guesses, one who says "relevant" and one who says "not relevant" of nine
+    documents in ten, whatever they are about. Of `relevant` documents that many were `missed`, of
+    the `other` ones so many were `false_alarms`; $r$ is a right answer's class, $w$ a wrong one's:
+
+    $$ p = \Big/ \tfrac13 \sum_b \prod_r \frac{b_r}{0.9} \prod_w \frac{1 - b_w}{0.1} $$
+
+    The likelihood ratio is 1 at the start and does not grow on average for whoever is right at
+    least nine times in ten, on relevant documents and on others. So it ever reaches 1/p with a
+    probability of at most p (Ville 1939), however often one looks: `p <= SURELY` may be asked after
+    every batch.
+
+    >>> good_p(missed=1, relevant=8, false_alarms=0, other=2).round(3).tolist()
+    1.0
+    >>> good_p(missed=0, relevant=8, false_alarms=2, other=2).round(3).tolist()
+    0.037
+    """
+    return p_of_ratios(log_ratios(missed, relevant, false_alarms, other))
+
+
+def log_ratios(
+    missed: Array | int, relevant: Array | int, false_alarms: Array | int, other: Array | int
+) -> Floats:
+    """The logarithm of each bad assessor's likelihood over a good one's; more answers add to it."""
+    wrong = np.stack(np.broadcast_arrays(missed, false_alarms), -1)
+    right = np.stack(np.broadcast_arrays(relevant, other), -1) - wrong
+    ratios = right @ np.log(BAD / GOOD).T + wrong @ np.log((1 - BAD) / (1 - GOOD)).T
+    return np.asarray(ratios, np.float64)
+
+
+def p_of_ratios(ratios: Floats) -> Floats:
+    """`good_p` of what `log_ratios` come to; by logarithms, since hundreds of answers overflow."""
+    against = np.logaddexp.reduce(ratios, axis=-1) - math.log(len(BAD))
+    return np.asarray(np.exp(-np.maximum(against, 0.0)), np.float64)
 
 
 # --- many assessors at once -----------------------------------------------------------------------

@@ -52,13 +52,16 @@ WORKERS = (
 class Outcomes:
     """What can come out for one worker on one gold set: probabilities and scores.
 
-    `exact` says whether all outcomes are there, or a sample of them.
+    `missed` relevant documents and `false_alarms` are counts. `exact` says whether all outcomes
+    are there, or a sample of them.
     """
 
     p: Floats
     accuracy: Floats
     binary: Floats
     ndcg: Floats
+    missed: Floats
+    false_alarms: Floats
     exact: bool
 
     def passing(
@@ -71,6 +74,23 @@ class Outcomes:
         if ndcg > -math.inf:  # an undefined score passes no bound
             passed &= self.ndcg >= ndcg - near
         return min(1.0, float(self.p[passed].sum()))
+
+    def joint(self, **bounds: float) -> dict[tuple[frozenset[str], int, int], float]:
+        """How often exactly these checks are failed, with so many documents missed and so many
+        false alarms.
+        """
+        failed = np.stack(
+            [~(getattr(self, name) >= least - 1e-12) for name, least in bounds.items()]
+        )
+        code = (2 ** np.arange(len(bounds))) @ failed
+        keys = np.stack([code, self.missed, self.false_alarms]).astype(np.int64)
+        kinds, kind = np.unique(keys, axis=1, return_inverse=True)
+        chances = np.bincount(kind.ravel(), self.p)
+        names = list(bounds)
+        return {
+            (frozenset(name for at, name in enumerate(names) if code >> at & 1), missed, alarms): p
+            for (code, missed, alarms), p in zip(kinds.T.tolist(), chances.tolist(), strict=True)
+        }
 
 
 def outcomes(
@@ -109,16 +129,18 @@ def _enumerated(kinds: Array, size: Array, grades: Array, worker: Worker, ideal:
         noes = size - yeses
         binary = (POINTS[row, 1] * yeses + POINTS[row, 0] * noes).sum() / most
         right = np.where(kinds > 0, yeses, noes).sum() / size.sum()
+        wrong = (noes[kinds > 0].sum(), yeses[kinds == 0].sum())
         top = _gained(yeses, gains(kinds), 0, worker.knows)
         rest = _gained(noes, gains(kinds), int(yeses.sum()), worker.knows)
         dcg = (top[:, None] + rest[None, :]).ravel()
-        parts.append((np.full(len(dcg), p / len(dcg)), right, binary, dcg))
+        parts.append((np.full(len(dcg), p / len(dcg)), right, binary, *wrong, dcg))
     p_all = np.concatenate([part[0] for part in parts])
     lengths = [len(part[0]) for part in parts]
-    accuracy, binaries = (np.repeat([part[at] for part in parts], lengths) for at in (1, 2))
-    dcgs = np.concatenate([part[3] for part in parts])
+    of_parts = (np.repeat([part[at] for part in parts], lengths) for at in (1, 2, 3, 4))
+    accuracy, binaries, missed, false_alarms = of_parts
+    dcgs = np.concatenate([part[5] for part in parts])
     ndcg = dcgs / best if best > 0 else np.full(len(dcgs), np.nan)
-    return Outcomes(p_all, accuracy, binaries, ndcg, True)
+    return Outcomes(p_all, accuracy, binaries, ndcg, missed, false_alarms, True)
 
 
 def _gained(counts: Array, gain: Floats, above: int, knows: bool) -> Floats:
@@ -155,8 +177,11 @@ def _sampled(grades: Array, worker: Worker, ideal: str, random: np.random.Genera
     points = POINTS[row[None, :], relevant.astype(np.int64)].sum(axis=1)
     most = POINTS[row, (row > 0).astype(np.int64)].sum()
     right = (relevant == (grades > 0)).mean(axis=1)
+    missed = (~relevant & (grades > 0)).sum(axis=1)
+    false_alarms = (relevant & (grades == 0)).sum(axis=1)
     ndcg = dcg / best if best > 0 else np.full(DRAWS, np.nan)
-    return Outcomes(np.full(DRAWS, 1 / DRAWS), right, points / most, ndcg, False)
+    p = np.full(DRAWS, 1 / DRAWS)
+    return Outcomes(p, right, points / most, ndcg, missed, false_alarms, False)
 
 
 # --- tables ---------------------------------------------------------------------------------------

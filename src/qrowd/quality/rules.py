@@ -8,6 +8,7 @@ import numpy as np
 
 from qrowd.comparison.significance import wilson
 from qrowd.errors import ParameterError
+from qrowd.quality.against_gold import SURELY, good_p
 from qrowd.quality.doubt import Doubt, Rule, above, below
 from qrowd.quality.evidence import Evidence
 from qrowd.quality.suspicion import TYPES, suspect
@@ -93,6 +94,35 @@ class BinaryScore(Rule):
         words = f"binary score {{value:.3f}} on {{n}} gold pairs is below {self.at_least:g}"
         value, n = evidence.binary_score, evidence.by_gold.n
         return below(value, n, self.at_least, self.gold, words)
+
+
+@rule("surely-worse", paper="Wald 1945", needs=("gold",))
+class SurelyWorse(Rule):
+    r"""Doubts whose answers to gold are surely worse than a good assessor's would be.
+
+    A good assessor says "relevant" of nine in ten relevant documents and of one in ten others.
+    Wald's sequential test against guessing, against "always relevant" and "always not relevant"
+    (`quality.against_gold.good_p`): of good assessors at most the share `p` is ever doubted,
+    however often the rule is asked. Campaigns act by it (`screen-out-surely`).
+
+    >>> import qrowd as q
+    >>> c = q.simulate(seed=1)
+    >>> len(q.screen(c.judgements, [q.SurelyWorse()], q.Given(gold=c.gold)).left_out)
+    8
+    """
+
+    p: float = param(SURELY, "share of good assessors who may be doubted", above=0, below=1)
+
+    def doubts(self, evidence: Evidence) -> Doubt:
+        """Whom this rule doubts."""
+        held = evidence.by_gold
+        missed = held.relevant_n - held.relevant_right
+        false_alarms = held.other_n - held.other_right
+        value = good_p(missed, held.relevant_n, false_alarms, held.other_n)
+        words = (
+            f"good assessors ever answer {{n}} gold pairs so with p = {{value:.2g}} <= {self.p:g}"
+        )
+        return below(value, held.n, np.nextafter(self.p, 1), 1, words)
 
 
 @rule("ndcg-score", paper="Xia et al. 2011", needs=("gold",))

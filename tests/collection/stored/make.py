@@ -9,7 +9,7 @@ It writes a folder named after the version of the schema, such as `v0002`, besid
     drafts.zip         a server's folder of drafts
     expected.json      what must be read from all of it
 
-`v0002` was made by commit 9e43cb0, `v0003` by e60eeb9, `v0004` by the commit that added it
+`v0002` was made by commit 9e43cb0, `v0003` by e60eeb9, `v0004` and `v0005` by those that added them
 (PostgreSQL 18, SQLite 3.40). Clock and random names are fixed, so the same code makes the same
 rows, on both engines. **A generation that is there is never made again**: it stands for the
 databases that people have. Whoever changes what is stored (a new version of the schema, other
@@ -162,6 +162,14 @@ hit = 0.50
 budget = 1.10
 """
 SLIDER = WAY.format(name="slider", way="slider") + "[scale]\ncuts = [30, 60]\n" + BATCHES + PAY
+ACTING = f"""
+[campaign]
+name = "acting"
+{BATCHES}
+{PAY}
+[checks.binary]
+action = "screen-out-surely"
+"""
 OWNER = f"""
 [campaign]
 name = "owner"
@@ -542,6 +550,22 @@ def ways(store: Store, clock: Clock, folder: Path) -> None:
     site.act("close")
 
 
+def acting(store: Store, clock: Clock) -> None:
+    """Checks that act by default: three were screened out; one appeals, two were let in again."""
+    site = created(store, clock, ACTING, material(pool=12, gold_sets=8))
+    site.act("launch")
+    out, won, back = site.worker("out"), site.worker("won"), site.worker("back")
+    for person in (out, won, back):
+        site.batch(person, wrong)
+        with store.read("acting") as work:
+            assert workers.worker_of(work, person).state == "screened-out"
+    site.work(appeals.appeal_screen_out, out, "I read every page")
+    number = site.work(appeals.appeal_screen_out, won, "so did I")
+    site.act("answer appeal", appeal=number, won=True, reply="you are right")
+    site.act("readmit", worker=site.number(back))
+    site.batch(site.worker("ann"))
+
+
 def peers(store: Store, clock: Clock) -> None:
     """Workers who review workers, after questions on their topics."""
     asked = tuple(QuestionRow(f"t{at}", "2 + 2?", ("3", "4"), 1) for at in range(3))
@@ -600,6 +624,7 @@ def fill(store: Store, clock: Clock) -> dict[str, str]:
         panel(store, clock, Path(made))
         prolific(store, clock)
         ways(store, clock, Path(made))
+        acting(store, clock)
         peers(store, clock)
         beginnings(store, clock)
         return server(store, Path(made) / "server")

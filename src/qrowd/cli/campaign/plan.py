@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from qrowd.rendering import percent, thousands
 if TYPE_CHECKING:
     from qrowd.collection.plan.exposure import Exposure
     from qrowd.collection.plan.forecast import Forecast
+    from qrowd.collection.plan.limits import Complaint
     from qrowd.collection.plan.rows import CampaignRows
     from qrowd.collection.plan.sections import Plan
 
@@ -49,11 +50,13 @@ def check(plan: str, crowd: str, dry_run: bool, as_json: bool) -> None:
     """
     from qrowd.collection.plan.exposure import exposure_of
     from qrowd.collection.plan.forecast import forecast
+    from qrowd.collection.plan.limits import without_effect
 
     read, rows = _read(plan)
     outcome, exposed = forecast(read, rows, crowd=crowd), exposure_of(read, rows)
     if dry_run:
         outcome = _rehearsed(read, rows, crowd, outcome)
+    outcome = replace(outcome, warnings=(*outcome.warnings, *without_effect(read)))
     if as_json:
         show_json({**asdict(outcome), "exposure": asdict(exposed) if exposed else None})
     else:
@@ -262,7 +265,13 @@ def _forecast_text(plan: Plan, outcome: Forecast, exposed: Exposure | None) -> s
             f"gold sets of grades {outcome.better_gold} would tell good workers from others better"
         )
     lines += [str(line) for line in exposed.sentences(plan)] if exposed else []
-    return "\n".join([*lines, *(f"warning: {warning.message}" for warning in outcome.warnings)])
+    return "\n".join([*lines, *(f"warning: {_warning_text(each)}" for each in outcome.warnings)])
+
+
+def _warning_text(warning: Complaint) -> str:
+    """A warning, with the key that it is about where the sentence does not say it."""
+    about = f"[{warning.section}] {warning.key} " if warning.section.startswith("checks") else ""
+    return f"{about}{warning.message}"
 
 
 def _entry_text(plan: Plan) -> str:
@@ -275,9 +284,9 @@ def _entry_text(plan: Plan) -> str:
 def _passing_table(plan: Plan, outcome: Forecast) -> list[str]:
     if not outcome.passing:
         return []
-    from qrowd.collection.plan.pass_rates import HITS, nobody_leaves
+    from qrowd.collection.plan.pass_rates import HITS, found_out, nobody_leaves
 
-    stay = nobody_leaves(plan)
+    stay, sentence = nobody_leaves(plan), found_out(plan, outcome.passing)
     columns = [("passes a batch", 16)]
     columns += [(f"{'' if at else 'survives '}{n}", 8 if at else 12) for at, n in enumerate(HITS)]
     columns = columns[:1] if stay else columns
@@ -288,4 +297,4 @@ def _passing_table(plan: Plan, outcome: Forecast) -> list[str]:
         shares += [row.qualification] if plan.qualification.sets else []
         cells = (f"{share:>{width}.1%}" for share, (_, width) in zip(shares, columns, strict=True))
         lines.append(f"{row.worker:20}" + "".join(cells))
-    return [*lines, *([str(stay)] if stay else []), ""]
+    return [*lines, *(str(said) for said in (stay, sentence) if said), ""]

@@ -1,7 +1,8 @@
-"""What workers object to: a refusal, or an expert's grade ("I disagree"). Each gets a reply.
+"""What workers object to: a refusal, being screened out, or an expert's grade ("I disagree").
 
-A refusal can be appealed while its pay is kept. An objection to gold goes to adjudication: where
-the expert was wrong the organiser retires the set.
+Each gets a reply. A refusal can be appealed while its pay is kept; being screened out at any time,
+once. An objection to gold goes to adjudication: where the expert was wrong the organiser retires
+the set.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from qrowd.collection.database.schema import (
     Assignment,
     TypedRow,
     appeal,
+    assignment,
     event,
     gold,
     pair,
@@ -77,6 +79,30 @@ def in_time(work: Work, assigned: Assignment) -> bool:
     """Whether the refusal of a batch can still be appealed."""
     until = (assigned.ended_at or 0) + work.plan.pay.appeal_days * DAY
     return bool(assigned.state == "refused" and work.now <= until)
+
+
+def appeal_screen_out(work: Work, worker_id: int, words: str) -> int:
+    """Appeal against being screened out; the appeal's number."""
+    if worker_of(work, worker_id).state != "screened-out":
+        raise RuleError("wrong-state", "you are not screened out: you can go on")
+    batch = last_screened_out(work, worker_id)
+    if any(row.kind == "screen-out" and row.won == 0 for row in appeals_of(work, worker_id)):
+        raise RuleError("conflict", "your appeal was answered already; write a message instead")
+    number = batch.id if batch else None
+    return _open(work, worker_id, words, kind="screen-out", assignment_id=number)
+
+
+def can_appeal_screen_out(work: Work, worker_id: int) -> bool:
+    """Whether a worker is screened out and has not appealed yet."""
+    appealed = any(row.kind == "screen-out" and not row.won for row in appeals_of(work, worker_id))
+    return worker_of(work, worker_id).state == "screened-out" and not appealed
+
+
+def last_screened_out(work: Work, worker_id: int) -> Assignment | None:
+    """The batch with which a worker was screened out; None where it was between two."""
+    mine = (assignment.c.worker_id == worker_id) & (assignment.c.state == "screened-out")
+    query = select(assignment).where(mine).order_by(assignment.c.ended_at.desc()).limit(1)
+    return work.row(query, Assignment)
 
 
 def disagree(work: Work, worker_id: int, place_key: str, position: int, words: str) -> int:

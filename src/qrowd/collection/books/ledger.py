@@ -99,10 +99,11 @@ def earn(work: Work, batch: Assignment, amount: int | None = None) -> None:
 
 
 def earn_released(work: Work, batch: Assignment) -> None:
-    """Owe the pay of an assignment whose promise was given back already, from what is free."""
-    if not affordable(work, batch.pay):
+    """Owe what an assignment lacks to its pay, from what is free: its promise was given back."""
+    lacking = max(0, batch.pay - batch.earned - batch.paid)
+    if not affordable(work, lacking):
         raise RuleError("no-budget", "add to the budget first: this pay was released")
-    _post_for(work, batch, "earned", batch.pay, "free", "owed")
+    _post_for(work, batch, "earned", lacking, "free", "owed")
 
 
 def take_back(work: Work, batch: Assignment, *, promised: int, earned: int) -> None:

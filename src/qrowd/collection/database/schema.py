@@ -310,6 +310,8 @@ class Worker(TypedRow, table="worker"):
     name: str | None = short(400)
     state: str = one_of(*WORKER_STATES, server_default="new")
     failed_hits: int = counter()
+    #: let in again after being screened out: answers until then are not held against the worker
+    readmitted_at: int | None = moment()
     made_at: int = moment()
     forget_asked: int | None = moment()
     forgotten_at: int | None = moment()
@@ -646,7 +648,7 @@ class Appeal(TypedRow, table="appeal"):
     id: int = row_id()
     worker_id: int = reference("worker", index=True)
     assignment_id: int | None = reference("assignment")
-    kind: str = one_of("refusal", "gold")
+    kind: str = one_of("refusal", "gold", "screen-out")
     position: int | None = column(sa.Integer)
     place_id: int | None = reference("place")
     at: int = moment()

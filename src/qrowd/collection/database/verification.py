@@ -15,13 +15,26 @@ from sqlalchemy import ColumnElement, select
 from qrowd.collection.database import schema
 from qrowd.collection.database.states import OPEN, VALID, VOID
 from qrowd.collection.database.store import R, Work
+from qrowd.collection.plan.sections import SURELY
 from qrowd.collection.plan.way import Opinion
+from qrowd.quality.against_gold import good_p
 
 
 def broken(work: Work) -> list[str]:
     """Every rule that the campaign's rows break."""
     rows = _Rows(work)
-    rules = (_held, _places, _gold, _money, _promises, _answers, _sets, _listed, _forgotten)
+    rules = (
+        _held,
+        _places,
+        _gold,
+        _money,
+        _promises,
+        _answers,
+        _tests,
+        _sets,
+        _listed,
+        _forgotten,
+    )
     return [problem for rule in rules for problem in rule(rows)]
 
 
@@ -45,6 +58,10 @@ class _Rows:
         places = select(schema.place.c.id).where(in_campaign)
         self.events = self._where(schema.Event, schema.event.c.place_id.in_(places))
         self.answers = self._where(schema.Answer, schema.answer.c.place_id.in_(places))
+        self.outcomes = self._where(schema.Outcome, schema.outcome.c.assignment_id.in_(assignments))
+        own_pairs = select(schema.pair.c.id).where(work.own(schema.pair))
+        gold = self._where(schema.Gold, schema.gold.c.pair_id.in_(own_pairs))
+        self.gold = {row.pair_id: row.grade for row in gold}
 
     def _own(self, kind: type[R]) -> list[R]:
         return self._where(kind, self.work.own(kind.table))
@@ -149,6 +166,58 @@ def _answers(rows: _Rows) -> Iterator[str]:
         never = assigned.finished_at is None and assigned.kind != "machine"
         if assigned.state in VALID and never:
             yield f"assignment {number} is {assigned.state} and never was finished"
+
+
+def _tests(rows: _Rows) -> Iterator[str]:
+    """Whether answers to gold were surely worse than a good worker's, after every batch.
+
+    Recomputed for workers whose answers all count still: not where a gold set was retired since, or
+    the worker let in again.
+    """
+    begun: dict[int, int] = {}  # the first outcome of a batch: those below a test's were known
+    for row in rows.outcomes:
+        if row.set_id is not None:
+            begun.setdefault(row.assignment_id, row.id)
+    for test in rows.outcomes:
+        if test.set_id is not None or test.action != SURELY:
+            continue
+        assigned = rows.assignments[test.assignment_id]
+        judge = rows.workers[assigned.worker_id]
+        if bool(test.passed) != ((test.value or 0.0) > test.at_least):
+            yield f"test {test.id} says passed = {test.passed} of {test.value}"
+        if judge.readmitted_at is not None:
+            continue
+        if not test.passed and (assigned.state, judge.state) != ("screened-out", "screened-out"):
+            yield f"worker {judge.id} is {judge.state}, batch {assigned.id} {assigned.state}: " + (
+                f"test {test.id} failed"
+            )
+        places = [
+            row
+            for row in rows.places.values()
+            if row.worker_id == judge.id
+            and row.kind == "gold"
+            and begun.get(row.assignment_id, test.id) < test.id
+        ]
+        if all(rows.sets[row.set_id].open for row in places):
+            p = _good_p(rows, {row.id: row.set_id for row in places})
+            if abs(p - (test.value or 0.0)) > 1e-9:
+                yield f"test {test.id} says {test.value}, the answers {p}"
+
+
+def _good_p(rows: _Rows, places: dict[int, int]) -> float:
+    """How seldom a good worker's answers at these places (of which sets) ever look as bad."""
+    pairs = {(row.set_id, row.position): row.pair_id for row in rows.members}
+    events = {row.id: row for row in rows.events}
+    rel, counts = rows.work.plan.scale.relevant_from, [0, 0, 0, 0]
+    for row in rows.answers:
+        said = events[row.event_id]
+        if row.place_id not in places or row.position == 0 or said.kind in ("broken", "clear"):
+            continue
+        relevant = rows.gold[pairs[places[row.place_id], row.position]] >= rel
+        wrong = said.grade is None or (said.grade >= rel) != relevant
+        counts[0 if relevant else 2] += wrong
+        counts[1 if relevant else 3] += 1
+    return float(good_p(*counts))
 
 
 def _sets(rows: _Rows) -> Iterator[str]:

@@ -159,6 +159,7 @@ def _write(draft: Draft) -> Draft:
         "who": draft.who,
         "at": draft.at,
         "since": draft.since,
+        "defaults": NEWEST,  # those that the plan leaves out
     }
     part = draft.folder / f".{secrets.token_hex(6)}"
     try:
@@ -182,7 +183,7 @@ def _read(folder: Path, version: int) -> Draft:
     since = stored.get("since", BEFORE)
     draft = Draft(folder, version, Plan(), answered, who, at, since=since)
     try:
-        plan = stored_plan(with_former_defaults(stored["plan"], since))
+        plan = stored_plan(with_former_defaults(stored["plan"], stored.get("defaults", since)))
         return replace(draft, plan=plan)
     except (QrowdError, TOMLDecodeError) as error:
         # a key or a choice of another version: the draft stays as it is, under its own title

@@ -143,7 +143,7 @@ def _keep_promise(work: Work, assigned: Assignment, promise: str) -> None:
         ledger.release(work, assigned)
     elif promise == "earn":
         ledger.earn(work, assigned)
-        if assigned.state == "refused" and not assigned.promised and assigned.pay:
+        if assigned.state in ("refused", "screened-out") and not assigned.promised:
             ledger.earn_released(work, assigned)
     elif promise == "screen out":
         ledger.earn(work, assigned, work.plan.pay.minor(work.plan.pay.screen_out))

@@ -11,15 +11,27 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from qrowd.collection.database.schema import Assignment, event, outcome
+from qrowd.collection.database.schema import (
+    PLACED_ANSWERS,
+    Assignment,
+    assignment,
+    event,
+    judging_set,
+    member,
+    outcome,
+    place,
+)
+from qrowd.collection.database.schema import gold as gold_table
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import gold
 from qrowd.collection.judging.offer import PlacedSet, answers_of, order_of, places_of
 from qrowd.collection.people.topic_questions import failed_topics
+from qrowd.collection.people.workers import worker_of
 from qrowd.collection.plan.pass_rates import level_of
-from qrowd.collection.plan.sections import Check
+from qrowd.collection.plan.sections import SURELY, Check
 from qrowd.collection.plan.way import Opinion
-from qrowd.quality.against_gold import binary_score, ndcg_score
+from qrowd.quality.against_gold import SURELY as SELDOM
+from qrowd.quality.against_gold import binary_score, good_p, ndcg_score
 
 
 @dataclass(frozen=True)
@@ -95,6 +107,80 @@ def _outcome(name: str, row: PlacedSet, value: float, check: Check) -> dict[str,
         "passed": int(value >= check.at_least - 1e-12),
         "action": check.action,
     }
+
+
+# --- all gold that a worker has met ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class GoldRecord:
+    """How often a worker was wrong on check questions, relevant ones and others."""
+
+    missed: int = 0
+    relevant: int = 0
+    false_alarms: int = 0
+    other: int = 0
+
+    @property
+    def right(self) -> int:
+        """How many were answered as the experts did, relevant or not."""
+        return self.relevant + self.other - self.missed - self.false_alarms
+
+    @property
+    def asked(self) -> int:
+        """How many there were."""
+        return self.relevant + self.other
+
+    @property
+    def p(self) -> float:
+        """How seldom a good worker's answers ever look as bad as these."""
+        return float(good_p(self.missed, self.relevant, self.false_alarms, self.other))
+
+
+def gold_record(work: Work, worker_id: int) -> GoldRecord:
+    """A worker's answers to check questions, of batches whose answers are closed.
+
+    Not those of gold sets that were retired, nor those from before the worker was let in again.
+    """
+    since = worker_of(work, worker_id).readmitted_at or 0
+    query = (
+        select(gold_table.c.grade, event.c.grade)
+        .select_from(
+            PLACED_ANSWERS.join(gold_table, gold_table.c.pair_id == member.c.pair_id).join(
+                judging_set, judging_set.c.id == place.c.set_id
+            )
+        )
+        .where(
+            place.c.worker_id == worker_id,
+            place.c.kind == "gold",
+            judging_set.c.open == 1,
+            assignment.c.finished_at > since,
+            event.c.kind.not_in(("broken", "clear")),
+        )
+    )
+    rel = work.plan.scale.relevant_from
+    counts = dict.fromkeys(("missed", "relevant", "false_alarms", "other"), 0)
+    for expert, grade in work.db.execute(query):
+        relevant = expert >= rel
+        is_wrong = grade is None or (grade >= rel) != relevant
+        counts["relevant" if relevant else "other"] += 1
+        counts["missed" if relevant else "false_alarms"] += is_wrong
+    return GoldRecord(**counts)
+
+
+def is_surely_worse(work: Work, assigned: Assignment) -> bool:
+    """Whether a worker's answers to gold are surely worse than a good worker's; it is stored."""
+    p = gold_record(work, assigned.worker_id).p
+    work.insert(
+        outcome,
+        assignment_id=assigned.id,
+        check="surely",
+        value=p,
+        at_least=SELDOM,
+        passed=int(p > SELDOM),
+        action=SURELY,
+    )
+    return p <= SELDOM
 
 
 def says_relevant(answered: Opinion, expert: int, rel: int) -> bool:

@@ -7,6 +7,7 @@ give_back(work, worker_id, key) -> Ended     the worker returns it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import or_, select
@@ -19,7 +20,7 @@ from qrowd.collection.judging import checks, gold, peer_review
 from qrowd.collection.judging.assignments import by_key, move
 from qrowd.collection.judging.offer import answers_of
 from qrowd.collection.people.workers import worker_of
-from qrowd.collection.plan.sections import DAY, HOUR
+from qrowd.collection.plan.sections import DAY, HOUR, SURELY
 from qrowd.errors import RuleError
 
 
@@ -38,11 +39,15 @@ class Finished:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a batch ended; `earned` in minor units. `qualified` is None where nothing was tested."""
+    """How a batch ended; `earned` in minor units. `qualified` is None where nothing was tested.
+
+    `warned`: the next batch that fails one of these checks is the last one.
+    """
 
     state: str
     earned: int
     failed: tuple[str, ...]
+    warned: bool = False
     qualified: bool | None = None
     tries_left: int = 0
 
@@ -105,10 +110,18 @@ def ended(work: Work, assigned: Assignment) -> Ended:
     failed = _failed_checks(work, assigned)
     earned = assigned.earned + assigned.paid
     if assigned.kind != "qualification":
-        return Ended(assigned.state, earned, failed)
+        return Ended(assigned.state, earned, failed, _warned(work, assigned))
     qualified = worker_of(work, assigned.worker_id).state not in ("new", "failed")
     left = work.plan.qualification.tries - _tries(work, assigned.worker_id)
-    return Ended(assigned.state, earned, failed, qualified, max(0, left))
+    return Ended(assigned.state, earned, failed, qualified=qualified, tries_left=max(0, left))
+
+
+def _warned(work: Work, assigned: Assignment) -> bool:
+    """Whether one more failure of the checks that this batch failed screens its worker out."""
+    failures = worker_of(work, assigned.worker_id).failed_hits
+    last = failures + 1 >= work.plan.checks.screen_out_after
+    actions = {row.action for row in _failed_outcomes(work, assigned)}
+    return assigned.state == "excluded" and "screen-out" in actions and last
 
 
 def apply_outcome(work: Work, assigned: Assignment) -> Assignment:
@@ -118,11 +131,16 @@ def apply_outcome(work: Work, assigned: Assignment) -> Assignment:
     if assigned.kind == "review":
         peer_review.settle_review(work, assigned)
     actions = {row.action for row in _failed_outcomes(work, assigned)}
+    is_out = False
     if actions & {"exclude", "screen-out"}:
         failures = _count_failure(work, assigned)
-        if "screen-out" in actions and failures >= work.plan.checks.screen_out_after:
-            _set_worker(work, assigned.worker_id, state="screened-out")
-            return move(work, assigned, "screen out")
+        is_out = "screen-out" in actions and failures >= work.plan.checks.screen_out_after
+    if assigned.kind == "judge" and work.plan.acts(SURELY):
+        is_out = checks.is_surely_worse(work, assigned) or is_out
+    if is_out:
+        _set_worker(work, assigned.worker_id, state="screened-out")
+        return move(work, assigned, "screen out")
+    if actions & {"exclude", "screen-out", SURELY}:
         return move(work, assigned, "exclude")
     if "stop" in actions:
         _set_worker(work, assigned.worker_id, state="stopped")
@@ -133,14 +151,24 @@ def apply_outcome(work: Work, assigned: Assignment) -> Assignment:
     return move(work, assigned, "accept") if automatic else assigned
 
 
-def _failed_outcomes(work: Work, assigned: Assignment) -> list[Outcome]:
+def _failed_outcomes(work: Work, *batches: Assignment) -> list[Outcome]:
     """The stored outcomes of checks that failed."""
-    mine = (outcome.c.assignment_id == assigned.id) & outcome.c.set_id.is_not(None)
-    return work.rows(select(outcome).where(mine, outcome.c.passed == 0), Outcome)
+    numbers = [batch.id for batch in batches]
+    mine = outcome.c.assignment_id.in_(numbers) & (outcome.c.passed == 0)
+    known = outcome.c.set_id.is_not(None) | (outcome.c.action == SURELY)
+    return work.rows(select(outcome).where(mine, known), Outcome)
 
 
 def _failed_checks(work: Work, assigned: Assignment) -> tuple[str, ...]:
-    return tuple(sorted({row.check for row in _failed_outcomes(work, assigned)}))
+    return tuple(failed_checks(work, [assigned]).get(assigned.id, ()))
+
+
+def failed_checks(work: Work, batches: Sequence[Assignment]) -> dict[int, list[str]]:
+    """The names of the checks that batches failed, by their numbers."""
+    failed: dict[int, set[str]] = {}
+    for row in _failed_outcomes(work, *batches):
+        failed.setdefault(row.assignment_id, set()).add(row.check)
+    return {number: sorted(names) for number, names in failed.items()}
 
 
 def _count_failure(work: Work, assigned: Assignment) -> int:

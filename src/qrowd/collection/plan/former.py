@@ -12,7 +12,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from qrowd.collection.plan.sections import CHECKS
 from qrowd.collection.plan.toml import rewritten
+from qrowd.io.plan_files import table_at
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class Former:
     """A key's default until a version of the schema."""
 
     until: str
-    section: str
+    section: str  # of a single check: `checks.binary`
     key: str
     #: what it was, in a plan with these tables
     value: Callable[[Mapping[str, Any]], Any]
@@ -31,7 +33,12 @@ def _entry(tables: Mapping[str, Any]) -> str:
     return "platform" if tables.get("platform", {}).get("jwks") else "open"
 
 
-FORMER = (Former("0004", "people", "entry", _entry),)
+FORMER = (
+    Former("0004", "people", "entry", _entry),
+    # nobody was screened out by default, however often gold was missed or answered too fast
+    *(Former("0005", f"checks.{name}", "action", lambda _: "exclude") for name in CHECKS),
+    Former("0005", "checks", "screen_out_after", lambda _: 3),
+)
 NEWEST = max(former.until for former in FORMER)
 
 
@@ -39,6 +46,6 @@ def with_former_defaults(text: str, version: str) -> str:
     """A plan's text that was stored under a version of the schema, as it is said today."""
     for former in FORMER:
         tables = tomllib.loads(text)
-        if version < former.until and former.key not in tables.get(former.section, {}):
+        if version < former.until and former.key not in table_at(tables, former.section):
             text = rewritten(text, former.section, {former.key: former.value(tables)})
     return text

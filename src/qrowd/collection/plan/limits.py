@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from qrowd.collection.plan.platforms import OUTCOMES
-from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.sections import CHECKS, SURELY, Plan
 from qrowd.errors import InputError
-from qrowd.io.plan_files import find_line
+from qrowd.io.plan_files import find_line, parsed_toml, table_at
 from qrowd.texts import Text
 
 LARGEST = 10**15  # minor units: far beyond any budget, well within every database
@@ -49,7 +49,7 @@ class Complaint:
 
 def complaints(plan: Plan) -> Iterator[Complaint]:
     """Everything that is wrong."""
-    for part in (_campaign, _scale, _batches, _way, _money, _platform, entry):
+    for part in (_campaign, _scale, _batches, _way, _checks, _money, _platform, entry):
         yield from part(plan)
 
 
@@ -99,6 +99,31 @@ def _way(plan: Plan) -> Iterator[Complaint]:
     if plan.scale.cuts and not way.rated:
         yield Complaint.of("scale.cuts", "office.plan.cuts.way", way=way.name)
     yield from way.complaints(plan)
+
+
+def _checks(plan: Plan) -> Iterator[Complaint]:
+    if plan.checks.seconds.action == SURELY:
+        yield Complaint.of("checks.seconds.action", "office.plan.surely.seconds")
+
+
+def without_effect(plan: Plan) -> Iterator[Complaint]:
+    """Keys on checks that the plan's text gives, and that change nothing under its actions."""
+    for name in CHECKS:
+        for key in ("at_least", "action"):
+            at = f"checks.{name}.{key}"
+            if not is_given(plan.text, f"checks.{name}", key):
+                continue
+            if name not in plan.used_checks:
+                yield Complaint.of(at, "office.plan.check.unused")
+            elif key == "at_least" and plan.used_checks[name].action == "none":
+                yield Complaint.of(at, "office.plan.check.idle")
+    if is_given(plan.text, "checks", "screen_out_after") and not plan.acts("screen-out"):
+        yield Complaint.of("checks.screen_out_after", "office.plan.screen-out-after.idle")
+
+
+def is_given(text: str, section: str, key: str) -> bool:
+    """Whether a plan's text says a key, rather than leaving it at its default."""
+    return key in table_at(parsed_toml(text, "plan"), section)
 
 
 def _money(plan: Plan) -> Iterator[Complaint]:

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
+from typing import NamedTuple
+
+import numpy as np
 
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import GoldRow
-from qrowd.collection.plan.sections import Check, Plan
+from qrowd.collection.plan.sections import SURELY, Check, Plan
+from qrowd.data.arrays import Floats
+from qrowd.quality.against_gold import SURELY as SELDOM
+from qrowd.quality.against_gold import log_ratios, p_of_ratios
 from qrowd.quality.pass_chances import WORKERS, Worker, named, outcomes
-from qrowd.rendering import percent
+from qrowd.rendering import percent, spaced_percent
 from qrowd.texts import Text
 
 HITS = (1, 5, 10)
@@ -25,9 +31,29 @@ CROWD = {
     "random": 0.08,
     "always relevant": 0.04,
     "always irrelevant": 0.04,
+    "fast": 0.0,  # nobody is taken to come for that
 }
 PREVALENCE = 0.3  # the share of relevant documents
 SPAMMERS = ("random", "always relevant", "always irrelevant")
+MOST, DRAWS = 10_000, 20_000  # cases that are gone through, and how many are drawn beyond
+FAST = "fast"  # who guesses, in less time than the plan asks for
+
+
+class Batch(NamedTuple):
+    """What a batch can come to: checks that fail; documents missed of how many relevant ones, false
+    alarms of how many others.
+    """
+
+    failed: frozenset[str] = frozenset()
+    missed: int = 0
+    relevant: int = 0
+    false_alarms: int = 0
+    other: int = 0
+
+    def with_set(self, more: Batch) -> Batch:
+        """The same with one more gold set."""
+        sums = (a + b for a, b in zip(self[1:], more[1:], strict=True))
+        return Batch(self.failed | more.failed, *sums)
 
 
 @dataclass(frozen=True)
@@ -70,8 +96,8 @@ def passes(
 
 
 def gold_checks(plan: Plan) -> dict[str, Check]:
-    """The checks on gold that apply to the way of judging."""
-    return {name: getattr(plan.checks, name) for name in GOLD_CHECKS if name in plan.way.checks}
+    """The checks on gold that batches go through."""
+    return {name: check for name, check in plan.used_checks.items() if name in GOLD_CHECKS}
 
 
 def passing(
@@ -85,30 +111,57 @@ def passing(
         return float(total / len(gold)) ** plan.gold_per_hit
 
     for worker in WORKERS:
-        batch = in_batch(worker)
-        each = {name: in_batch(worker, name) for name in gold_checks(plan)}
-        stays = survival(plan, _failures(each, batch), HITS[-1])
-        survives = tuple(stays[hits - 1] for hits in HITS)
+        chances = batches(plan, gold, worker)
         qualified = qualifies(plan, tests, worker)
-        rows.append(Passing(worker.name, batch, survives, stays, qualified))
+        rows.append(_row(plan, worker.name, in_batch(worker), chances, qualified))
+        if worker.name == "random" and plan.checks.seconds.at_least > 0:
+            too_fast = Batch(frozenset({"seconds"}))
+            fast = {batch.with_set(too_fast): p for batch, p in chances.items()}
+            if plan.checks.seconds.action != "none":
+                rows.append(_row(plan, FAST, 0.0, fast, qualified))
     return tuple(rows)
 
 
-def _failures(each: Mapping[str, float], both: float) -> dict[frozenset[str], float]:
-    """How often exactly these checks fail in a batch, from how often each, and all, are passed."""
-    if len(each) == 1:
-        return {frozenset(each): 1 - both}
-    first, second = each
-    return {
-        frozenset({first}): each[second] - both,
-        frozenset({second}): each[first] - both,
-        frozenset(each): 1 - each[first] - each[second] + both,
-    }
+def _row(
+    plan: Plan, name: str, batch: float, chances: Mapping[Batch, float], qualified: float
+) -> Passing:
+    stays = survival(plan, chances, HITS[-1])
+    return Passing(name, batch, tuple(stays[hits - 1] for hits in HITS), stays, qualified)
+
+
+def batches(plan: Plan, gold: Sequence[tuple[int, ...]], worker: Worker) -> dict[Batch, float]:
+    """What a batch with gold sets of these grades can come to for a worker, and how often."""
+    bounds = {name: check.at_least for name, check in gold_checks(plan).items()}
+    one: dict[Batch, float] = defaultdict(float)
+    for grades, n in Counter(gold).items():
+        relevant = sum(grade > 0 for grade in grades)
+        chances = _outcomes(grades, worker, ideal=plan.checks.ideal).joint(**bounds)
+        for (failed, missed, alarms), p in chances.items():
+            batch = Batch(failed, missed, relevant, alarms, len(grades) - relevant)
+            one[batch] += p * n / len(gold)
+    several = {Batch(): 1.0}
+    for _ in range(plan.gold_per_hit):
+        longer: dict[Batch, float] = defaultdict(float)
+        for (batch, share), (more, p) in product(several.items(), one.items()):
+            longer[batch.with_set(more)] += share * p
+        several = dict(longer)
+    return several
 
 
 def screens(plan: Plan) -> bool:
-    """Whether a worker can be screened out, or get no more batches, for missing gold."""
-    return any(check.action in ("screen-out", "stop") for check in gold_checks(plan).values())
+    """Whether a check can end a worker's part in the campaign."""
+    return any(plan.acts(action) for action in ("screen-out", SURELY, "stop"))
+
+
+def found_out(plan: Plan, rows: Sequence[Passing]) -> Text | None:
+    """What `screen-out-surely` comes to with this gold; None where no check does it."""
+    if not plan.acts(SURELY) or not rows:
+        return None
+    out = {row.worker: [spaced_percent(1 - share, 1) for share in row.stays] for row in rows}
+    shares = {"good": out["good"][9], "random": out["random"][7]}
+    if FAST not in out:
+        return Text("office.passing.surely", **shares)
+    return Text("office.passing.surely.fast", **shares, fast=out[FAST][4])
 
 
 def nobody_leaves(plan: Plan) -> Text | None:
@@ -119,33 +172,47 @@ def nobody_leaves(plan: Plan) -> Text | None:
     return Text(f"office.passing.stay.{actions.pop() if len(actions) == 1 else 'mixed'}")
 
 
-def survival(plan: Plan, failures: Mapping[frozenset[str], float], hits: int) -> tuple[float, ...]:
+def survival(plan: Plan, batch: Mapping[Batch, float], hits: int) -> tuple[float, ...]:
     """Who still gets batches after 1, 2, ... of them, under what the plan does to failed checks.
 
     As a batch's end has it: one that is sent back counts as failed, and nothing else follows; one
-    that is excluded or screened out counts, too, and the worker is out if so many have failed; who
-    is to be stopped is, unless that batch is void anyway.
+    that is excluded or screened out counts, too, and the worker is out if so many have failed, or
+    if the answers to gold so far are surely worse than a good worker's; who is to be stopped is,
+    unless that batch is void anyway.
     """
-    counts = screened = stopped = 0.0
-    for names, share in failures.items():
-        actions = {gold_checks(plan)[name].action for name in names}
-        if "screen-out" in actions and "return" not in actions:
-            screened += share
-        elif actions & {"return", "exclude"}:
-            counts += share
-        elif "stop" in actions:
-            stopped += share
+    actions = [{plan.used_checks[name].action for name in each.failed} for each in batch]
+    chance = np.array(list(batch.values()))
+    sent_back = np.array(["return" in each for each in actions])
+    counts = np.array([bool(each & {"return", "exclude", "screen-out"}) for each in actions])
+    screens = np.array(["screen-out" in each for each in actions]) & ~sent_back
+    tested = ~sent_back & plan.acts(SURELY)
+    void = np.array([SURELY in each for each in actions]) | counts
+    stops = np.array(["stop" in each for each in actions]) & ~void
+    ratios = np.array([log_ratios(*each[1:]) for each in batch]) * float(plan.acts(SURELY))
     after = plan.checks.screen_out_after
-    failed = [1.0] + [0.0] * after  # those still there, by how many of their batches failed
-    gone, stays = 0.0, []
+    # those still there: their share, how many of their batches failed, what speaks against them
+    share: Floats = np.ones(1)
+    failed, against = np.zeros(1), np.zeros((1, ratios.shape[1]))
+    stays, gone, random = [], 0.0, np.random.default_rng(0)
     for _ in range(hits):
-        before, rest = failed, 1 - counts - screened - stopped
-        failed = [share * rest for share in before]
-        for number, share in enumerate(before):
-            is_out = number + 1 >= after
-            failed[min(number + 1, after)] += share * (counts + (0 if is_out else screened))
-            gone += share * (stopped + (screened if is_out else 0))
-        stays.append(1 - gone)
+        if len(share) * len(chance) <= MOST:
+            state, result = np.indices((len(share), len(chance))).reshape(2, -1)
+            p = share[state] * chance[result]
+        else:  # too many cases, with gold sets of many kinds: a sample of them
+            state = random.choice(len(share), DRAWS, p=share / share.sum())
+            result = random.choice(len(chance), DRAWS, p=chance / chance.sum())
+            p = np.full(DRAWS, share.sum() / DRAWS)
+        failed = np.minimum(failed[state] + counts[result], after)
+        against = against[state] + ratios[result]
+        out = screens[result] & (failed >= after) | stops[result]
+        out |= tested[result] & (p_of_ratios(against) <= SELDOM)
+        gone += p[out].sum()
+        stays.append(float(1 - gone))
+        share, rows = p[~out], np.column_stack([failed, against])[~out]
+        if len(p) != DRAWS:  # alike are those whom the same batches would send away
+            rows, row = np.unique(rows.round(6), axis=0, return_inverse=True)
+            share = np.bincount(row.ravel(), share, len(rows)).astype(np.float64)
+        failed, against = rows[:, 0], rows[:, 1:]
     return tuple(stays)
 
 
@@ -190,7 +257,9 @@ def useless(rows: Sequence[Passing]) -> Iterator[Complaint]:
     """What to say where gold tells nobody apart."""
     good = next((row.batch for row in rows if row.worker == "good"), 0.0)
     spammers = [row for row in rows if row.worker in SPAMMERS]
-    worst = max(spammers, key=lambda row: row.batch, default=None)
+    # who passes batch by batch may be found out over several, and be out
+    stay = [row for row in spammers if row.survives[-1] > 0.5]
+    worst = max(stay, key=lambda row: row.batch, default=None)
     if worst is not None and worst.batch >= min(0.9, good):
         shares = {"share": percent(worst.batch), "good": percent(good)}
         yield Complaint.of("files.gold", "office.plan.gold.useless", worker=worst.kind, **shares)

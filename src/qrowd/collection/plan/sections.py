@@ -15,6 +15,7 @@ from qrowd.registry import param
 
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000  # in milliseconds
 CHECKS = ("binary", "ndcg", "seconds")
+SURELY = "screen-out-surely"
 ENTRIES = ("links", "listed", "platform", "open")
 _YEAR = {"minutes": 525_600, "hours": 8_760, "days": 365}
 
@@ -167,8 +168,11 @@ class Check:
     at_least: float = param(0.0, "the lowest value that passes", at_least=0)
     action: str = param(
         "exclude",
-        "what a failed check does",
-        choices=("return", "exclude", "screen-out", "stop", "none"),
+        "what a failed check does: the batch cannot be handed in; it is paid and does not count; "
+        "the same, and after so many failed batches no more for this worker; the same, and no "
+        "more once the answers to gold are surely worse than a good worker's; no more batches at "
+        "once; nothing",
+        choices=("return", "exclude", "screen-out", SURELY, "stop", "none"),
     )
 
 
@@ -176,10 +180,15 @@ class Check:
 class Checks:
     """`[checks]`: when a batch is finished. Bounds are those of Xia et al. (2011)."""
 
-    binary: Check = field(default_factory=lambda: Check(at_least=0.85))
-    ndcg: Check = field(default_factory=lambda: Check(at_least=0.62))
-    seconds: Check = field(default_factory=lambda: Check(at_least=6.0))
-    screen_out_after: int = param(3, "failed batches before a worker is screened out", at_least=1)
+    binary: Check = field(default_factory=lambda: Check(at_least=0.85, action=SURELY))
+    ndcg: Check = field(default_factory=lambda: Check(at_least=0.62, action=SURELY))
+    seconds: Check = field(default_factory=lambda: Check(at_least=6.0, action="screen-out"))
+    screen_out_after: int = param(
+        2,
+        "under the action screen-out: with which failed batch a worker is screened out. Failures "
+        "of checks under screen-out-surely are not counted",
+        at_least=1,
+    )
     ideal: str = param("tied", "what an NDCG score of 1 is", choices=("tied", "standard"))
 
 
@@ -329,6 +338,16 @@ class Plan:
     def gold_per_hit(self) -> int:
         """Gold sets in a batch: none where topics have owners, or the way of judging has none."""
         return self.hit.gold if self.way.gold and not self.owner else 0
+
+    @property
+    def used_checks(self) -> dict[str, Check]:
+        """The checks that batches go through: those of the way of judging, on gold where it is."""
+        names = [name for name in self.way.checks if self.gold_per_hit or name == "seconds"]
+        return {name: getattr(self.checks, name) for name in names}
+
+    def acts(self, action: str) -> bool:
+        """Whether failing a check that batches go through does this."""
+        return any(check.action == action for check in self.used_checks.values())
 
     @property
     def counted_per_hit(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from operator import attrgetter
@@ -14,7 +14,7 @@ from typing import Any
 from qrowd.collection.plan.limits import complaints
 from qrowd.collection.plan.sections import CHECKS, Plan, sections
 from qrowd.errors import UnknownNameError
-from qrowd.io.plan_files import PlanText, file_text, find_line, parsed_toml
+from qrowd.io.plan_files import PlanText, file_text, find_line, parsed_toml, table_at
 from qrowd.registry import params_of
 
 
@@ -92,18 +92,25 @@ def rewritten(text: str, section: str, values: Mapping[str, Any]) -> str:
 
 def _with_value(text: str, section: str, key: str, value: Any) -> str:
     before, wanted = tomllib.loads(text), tomllib.loads(text)
-    wanted.setdefault(section, {})[key] = list(value) if isinstance(value, tuple) else value
+    *outer, last = section.split(".")
+    parent = wanted
+    for name in outer:
+        parent = parent.setdefault(name, {})
+    parent.setdefault(last, {})[key] = list(value) if isinstance(value, tuple) else value
     if value is None:
-        del wanted[section][key]
-        wanted = {name: table for name, table in wanted.items() if table or name != section}
-    if wanted == before:
+        del parent[last][key]
+        if not parent[last]:
+            del parent[last]
+    if table_at(wanted, section) == table_at(before, section):
         return text
     lines = text.splitlines(keepends=True)
     line = "" if value is None else f"{key} = {_value(value)}\n"
     head, at = find_line(text, section), find_line(text, section, key)
+    alone = [*lines[: head - 1], *lines[at:]]  # without the section, which has no other key
     candidates = (
+        *([alone] if at == head + 1 else []),
         [*lines[: at - 1], line, *lines[at:]],  # instead of its line
-        [*lines[: head - 1], *lines[at:]],  # without the section
+        alone,
         [*lines[:head], line, *lines[head:]],  # below the head of the section
         [text, "" if text.endswith("\n") else "\n", f"[{section}]\n{line}"],  # at the end
     )
@@ -113,9 +120,15 @@ def _with_value(text: str, section: str, key: str, value: Any) -> str:
                 return candidate
         except tomllib.TOMLDecodeError:
             continue
-    plan, usual = stored_plan(text), getattr(Plan(), section)
-    changed = getattr(usual, key) if value is None else value
-    return plan_text(replace(plan, **{section: replace(getattr(plan, section), **{key: changed})}))
+    changed = attrgetter(f"{section}.{key}")(Plan()) if value is None else value
+    return plan_text(_replaced(stored_plan(text), [*section.split("."), key], changed))
+
+
+def _replaced(part: Any, path: Sequence[str], value: Any) -> Any:
+    """A plan, or a section, in which the key at this path has another value."""
+    name, *rest = path
+    inner = _replaced(getattr(part, name), rest, value) if rest else value
+    return replace(part, **{name: inner})
 
 
 def _value(value: Any) -> str:

@@ -15,9 +15,10 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.sections import SURELY, Plan
 from qrowd.data.arrays import Array, Floats, Mask
-from qrowd.quality.against_gold import POINTS, binary_points, gains, ideal_dcg
+from qrowd.quality.against_gold import POINTS, binary_points, gains, good_p, ideal_dcg
+from qrowd.quality.against_gold import SURELY as SELDOM
 from qrowd.simulation.crowd import Crowd
 from qrowd.simulation.setting import Setting
 
@@ -131,12 +132,13 @@ def campaigns(
 
 
 def consequences(
-    plan: Plan, failed: Mapping[str, Mask], failures: Array
+    plan: Plan, failed: Mapping[str, Mask], failures: Array, surely_worse: Mask
 ) -> tuple[Mask, Mask, Mask, Array]:
     """What the end of a batch does, as `judging.submission` has it, of many batches at once.
 
     Whether it is sent back, whether it is paid and does not count, whether the worker is screened
-    out (or stopped) with it, and how many batches have failed by now.
+    out (or stopped) with it, and how many batches have failed by now. `surely_worse` are those
+    whose answers to gold so far are surely worse than a good worker's.
     """
 
     def acted(action: str) -> Mask:
@@ -148,6 +150,8 @@ def consequences(
     void = (acted("exclude") | screening) & ~sent_back
     failures = failures + (sent_back | void)
     screened = screening & (failures >= plan.checks.screen_out_after)
+    screened |= surely_worse & ~sent_back & plan.acts(SURELY)
+    void |= screened | (acted(SURELY) & ~sent_back)
     stopped = acted("stop") & ~void & ~sent_back
     return sent_back, void, screened | stopped, failures
 
@@ -188,6 +192,8 @@ class _People:
         clock = arrivals.copy()
         qualified = np.full(self.number, asked == 0)
         tries, batches, failures = (np.zeros(self.number, np.int64) for _ in range(3))
+        # to gold so far: missed, of so many relevant documents; false alarms, of so many others
+        answers = np.zeros((self.number, 4), np.int64)
         who = np.arange(self.number)  # those who are still there
         steps: list[tuple[Array, Floats, Floats, Floats]] = []
         for step in range(MOST_STEPS):
@@ -204,8 +210,13 @@ class _People:
             qualified[who] |= passed
             fails = tested & ~passed & (tries[who] >= plan.qualification.tries)
             batches[who] += judging
-            failed = {name: mask & judged for name, mask in self._failed(who).items()}
-            sent_back, void, out, failures[who] = consequences(plan, failed, failures[who])
+            misses, answered = self._failed(who)
+            failed = {name: mask & judged for name, mask in misses.items()}
+            answers[who] += answered * judged[:, None]
+            surely_worse = judged & (good_p(*answers[who].T) <= SELDOM)
+            sent_back, void, out, failures[who] = consequences(
+                plan, failed, failures[who], surely_worse
+            )
             valid, screened = judged & ~sent_back & ~void, out & void
             reviews = judged & (random.random(n) < plan.techniques.review_share)
             spent = {
@@ -225,16 +236,19 @@ class _People:
         columns = [np.concatenate(column) for column in zip(*steps, strict=True)]
         return columns[0], columns[1], columns[2], columns[3]
 
-    def _failed(self, who: Array) -> dict[str, Mask]:
-        """The checks that each would fail in a batch now."""
+    def _failed(self, who: Array) -> tuple[dict[str, Mask], Array]:
+        """The checks that each would fail in a batch now, and the answers to its gold."""
         checks, random = self.plan.checks, self.random
         too_fast = np.searchsorted(self.unit, checks.seconds.at_least / self.pace[who]) / _DRAWS
         failed = {"seconds": random.random(len(who)) > (1 - too_fast) ** self.plan.hit.sets}
+        answers = np.zeros((len(who), 4), np.int64)
         for _ in range(self.plan.gold_per_hit if len(self.gold) else 0):
             true = self.gold[random.integers(0, len(self.gold), len(who))]
-            for name, mask in self._miss(who, true).items():
+            misses, answered = self._miss(who, true)
+            answers += answered
+            for name, mask in misses.items():
                 failed[name] = failed.get(name, False) | mask
-        return failed
+        return failed, answers
 
     def _say(self, who: Array, true: Array) -> tuple[Array, Mask]:
         """What each says of documents of these grades: the grades, and whether it is relevant."""
@@ -245,8 +259,8 @@ class _People:
         rel = self.relevant_from
         return np.asarray(said), np.where(unsure, true < rel, said >= rel)
 
-    def _miss(self, who: Array, true: Array) -> dict[str, Mask]:
-        """The checks that fail on gold sets of these grades."""
+    def _miss(self, who: Array, true: Array) -> tuple[dict[str, Mask], Array]:
+        """The checks that fail on gold sets of these grades, and the answers to them."""
         checks, there = self.plan.checks, true >= 0
         said, relevant = self._say(who, true)
         level = np.maximum(0, true - self.relevant_from + 1)
@@ -263,7 +277,9 @@ class _People:
             ideal = np.array([ideal_dcg(each[each >= 0], checks.ideal) for each in kinds])
             best = ideal[kind.ravel()]
             failed["ndcg"] = (best > 0) & (dcg < (checks.ndcg.at_least - 1e-12) * best)
-        return failed
+        good, other = there & (true >= self.relevant_from), there & (true < self.relevant_from)
+        counts = (good & ~relevant, good, other & relevant, other)
+        return failed, np.stack([count.sum(axis=1) for count in counts], axis=1)
 
     def _pass_test(self, who: Array, asked: int) -> Mask:
         """Who would pass a test of so many sets now."""

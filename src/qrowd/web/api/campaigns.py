@@ -15,6 +15,7 @@ from qrowd.collection.database.store import Work
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.forecast import forecast, hourly_wage, refuse_unmeetable
+from qrowd.collection.plan.sections import SURELY
 from qrowd.collection.plan.toml import read_plan
 from qrowd.errors import RuleError
 from qrowd.web.access import Administrator, Signed, TheStore, roles_of
@@ -64,6 +65,8 @@ class About(BaseModel):
     qualification: bool
     justification: str
     seconds_per_document: float
+    #: pay of a batch with which the checks end somebody's work; None where they do not
+    screen_out_pay: int | None
     consent: Terms
 
 
@@ -96,6 +99,9 @@ def about(work: Work) -> About:
         qualification=bool(plan.qualification.sets),
         justification=plan.techniques.justification,
         seconds_per_document=plan.checks.seconds.at_least,
+        screen_out_pay=plan.pay.minor(plan.pay.screen_out)
+        if plan.acts("screen-out") or plan.acts(SURELY)
+        else None,
         consent=Terms(text=plan.people.consent, version=plan.people.consent_version),
     )
 

@@ -10,7 +10,11 @@ from sqlalchemy import select
 
 from qrowd.collection.adjudication import appeals
 from qrowd.collection.books import ledger
+from qrowd.collection.database import schema
 from qrowd.collection.database.schema import Assignment, assignment
+from qrowd.collection.database.states import VOID
+from qrowd.collection.database.store import Work
+from qrowd.collection.judging import submission
 from qrowd.collection.office import erasure
 from qrowd.collection.people import workers
 from qrowd.collection.plan.platforms import Departure
@@ -26,7 +30,8 @@ router = APIRouter(prefix="/api/campaigns/{name}/judging", tags=["own page"], re
 class Batch(BaseModel):
     """One's own batch; pay in minor units, times in milliseconds since 1970.
 
-    `can_appeal`: it was refused not long ago, and no appeal is open.
+    `can_appeal`: it was refused not long ago, and no appeal is open. `failed`: the checks for which
+    its answers do not count.
     """
 
     key: str
@@ -37,6 +42,7 @@ class Batch(BaseModel):
     leased_at: int
     ended_at: int | None
     can_appeal: bool
+    failed: list[str]
 
 
 class Letter(BaseModel):
@@ -59,11 +65,23 @@ class Appeal(BaseModel):
     reply: str
 
 
+class Out(BaseModel):
+    """Why somebody was screened out: the checks that failed with the last batch, none where an
+    organiser decided; what that batch is paid; whether an appeal is possible, or waits.
+    """
+
+    failed: list[str]
+    pay: int | None
+    can_appeal: bool
+    appealed: bool
+
+
 class Own(BaseModel):
     """All that a worker's own page shows."""
 
     worker: int
     state: str
+    out: Out | None
     consent_needed: bool
     unsettled: int
     owed: int
@@ -122,22 +140,45 @@ def own_page(worker: Worker) -> dict[str, Any]:
             for appeal in own_appeals
             if appeal.kind == "refusal" and appeal.answered_at is None
         }
+        batches = work.rows(mine.order_by(assignment.c.id), Assignment)
+        failed = submission.failed_checks(work, [batch for batch in batches if batch.state in VOID])
         return {
             "worker": row.number,
             "state": row.state,
+            "out": _out(work, row, own_appeals, failed) if row.state == "screened-out" else None,
             "consent_needed": workers.consent_needed(work, worker.worker),
             "unsettled": ledger.unsettled(work, worker.worker),
             "owed": ledger.unsettled(work, worker.worker, ("owed",)),
             "batches": [
-                _batch(batch, batch.id not in appealed and appeals.in_time(work, batch))
-                for batch in work.rows(mine.order_by(assignment.c.id), Assignment)
+                _batch(
+                    batch,
+                    failed.get(batch.id, []),
+                    batch.id not in appealed and appeals.in_time(work, batch),
+                )
+                for batch in batches
             ],
             "messages": workers.messages(work, worker.worker),
             "appeals": own_appeals,
         }
 
 
-def _batch(row: Assignment, can_appeal: bool) -> Batch:
+def _out(
+    work: Work,
+    row: schema.Worker,
+    own_appeals: list[schema.Appeal],
+    failed: dict[int, list[str]],
+) -> Out:
+    batch = appeals.last_screened_out(work, row.id)
+    waiting = [each for each in own_appeals if each.kind == "screen-out" and not each.answered_at]
+    return Out(
+        failed=failed.get(batch.id, []) if batch else [],
+        pay=batch.earned + batch.paid if batch and batch.pay else None,
+        can_appeal=appeals.can_appeal_screen_out(work, row.id),
+        appealed=bool(waiting),
+    )
+
+
+def _batch(row: Assignment, failed: list[str], can_appeal: bool) -> Batch:
     return Batch(
         key=row.key,
         kind="judge" if row.kind == "second" else row.kind,  # which of both it is stays hidden
@@ -147,6 +188,7 @@ def _batch(row: Assignment, can_appeal: bool) -> Batch:
         leased_at=row.leased_at,
         ended_at=row.ended_at,
         can_appeal=can_appeal,
+        failed=failed,
     )
 
 
@@ -168,6 +210,14 @@ def appeal(key: Key, words: Words, worker: Worker, settings: TheSettings) -> Mad
     _caller(worker, settings).count(APPEALS)
     with worker.write() as work:
         return Made(number=appeals.appeal_refusal(work, worker.worker, key, words.text))
+
+
+@router.post("/appeal", status_code=201)
+def appeal_screen_out(words: Words, worker: Worker, settings: TheSettings) -> Made:
+    """Appeal against being screened out."""
+    _caller(worker, settings).count(APPEALS)
+    with worker.write() as work:
+        return Made(number=appeals.appeal_screen_out(work, worker.worker, words.text))
 
 
 @router.post("/sets/{key}/documents/{position}/disagree", status_code=201)

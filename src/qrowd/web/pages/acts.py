@@ -16,7 +16,9 @@ from sqlalchemy import select
 from qrowd.collection.adjudication import appeals
 from qrowd.collection.database.schema import Assignment, Audit, assignment, worker
 from qrowd.collection.database.store import Work
+from qrowd.collection.judging import submission
 from qrowd.collection.judging.assignments import by_id
+from qrowd.collection.judging.checks import gold_record
 from qrowd.collection.office import worker_record
 from qrowd.collection.office.acts.sets import Extend
 from qrowd.collection.plan.sections import Pay
@@ -153,7 +155,11 @@ def open_appeals(visit: KeeperVisit) -> Response:
 
 
 def _about(work: Work, row: appeals.NumberedAppeal) -> dict[str, Any]:
-    """What an appeal is about: the batch, or the check question with both grades."""
+    """What an appeal is about: the batch, being out, or the check question with both grades."""
+    if row.kind == "screen-out":
+        batch = by_id(work, row.assignment_id) if row.assignment_id else None
+        failed = submission.failed_checks(work, [batch]).get(batch.id, []) if batch else []
+        return {"out": batch, "failed": failed, "gold": gold_record(work, row.worker_id)}
     if row.kind != "refusal" or row.assignment_id is None:
         return {"question": appeals.disputed_question(work, row.id)}
     return {"batch": by_id(work, row.assignment_id)}

@@ -19,7 +19,7 @@ from qrowd.collection.drafts.launch import launch as launch_draft
 from qrowd.collection.plan.changes import change
 from qrowd.collection.plan.exposure import exposure_of
 from qrowd.collection.plan.forecast import Forecast, Spend, spend_of
-from qrowd.collection.plan.pass_rates import HITS, nobody_leaves, screens
+from qrowd.collection.plan.pass_rates import HITS, found_out, nobody_leaves, screens
 from qrowd.collection.plan.sections import Pay, Plan
 from qrowd.collection.plan.turnout import CROWDS, ITEMS, PER_HOUR
 from qrowd.errors import MissingExtraError, RuleError
@@ -49,6 +49,7 @@ def passing(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         "organiser/passing.html.j2",
         batches=HITS if screens(draft.plan) else (),
         stay=nobody_leaves(draft.plan),
+        found_out=found_out(draft.plan, expected.passing) if expected else None,
         exposure=exposed.sentences(draft.plan) if exposed else (),
         svg=_picture(draft, expected) if expected and expected.passing else "",
         useless=everybody_passes(draft),

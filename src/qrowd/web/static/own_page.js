@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { announce, button, closeDialog, h, mainButton, openDialog, show } from "./dom.js";
+import { failedChecks } from "./screens.js";
 import { about, day, has, money, problem, t } from "./texts.js";
 
 export async function showOwnPage() {
@@ -17,10 +18,26 @@ export async function showOwnPage() {
       reserved > 0 ? ` ${t("own.promised", { pay: money(reserved) })}` : "",
     ),
     h("div.actions", h("a.button.main", { href: back }, t("own.back"))),
+    me.out ? screenedOut(me.out) : null,
     batches(me),
     messages(me),
     appeals(me),
     ownData(),
+  );
+}
+
+// Why there are no more batches, what the last one is paid, and the way to object.
+function screenedOut(out) {
+  const appeal = () =>
+    askWords(t("appeal.words.screen-out"), (text) => call("POST", "/appeal", { text }));
+  return h(
+    "section",
+    h("h2", t("own.out")),
+    h("p", out.failed.length ? failedChecks(out.failed) : t("own.out.organiser")),
+    out.pay === null ? null : h("p", t("own.out.pay", { pay: money(out.pay) })),
+    out.appealed ? h("p", t("own.out.appealed")) : null,
+    out.can_appeal ? h("p", t("own.out.appeal")) : null,
+    out.can_appeal ? h("div.actions", button(t("appeal"), appeal)) : null,
   );
 }
 
@@ -37,6 +54,7 @@ function batchRow(batch) {
       has(state) ? t(state) : batch.state,
       " ",
       batch.can_appeal ? button(t("appeal"), appeal, { class: "small" }) : null,
+      batch.failed.length ? h("p.quiet", failedChecks(batch.failed)) : null,
     ),
     h("td.n", money(batch.earned)),
   );

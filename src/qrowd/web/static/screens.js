@@ -28,7 +28,7 @@ function facts() {
   );
 }
 
-function failedChecks(names) {
+export function failedChecks(names) {
   return names.map((name) => t(`check.${name}`)).join(" ");
 }
 
@@ -77,8 +77,13 @@ function scaleList(scale) {
   return lines.length ? h("ul.scale", lines) : null;
 }
 
+function screenOutWords(pay) {
+  if (!about.pay) return t("instructions.screen-out.free");
+  return t("instructions.screen-out", { pay: money(pay) });
+}
+
 export function instructions(way, next) {
-  const { examples, seconds_per_document: seconds } = about;
+  const { examples, seconds_per_document: seconds, screen_out_pay: screenOutPay } = about;
   show(
     campaignMark(),
     h("h1", t("instructions")),
@@ -89,6 +94,7 @@ export function instructions(way, next) {
       h("section.sheet", h("h3", t("example", { n: index + 1 })), prose(example)),
     ),
     seconds ? h("p", t("instructions.seconds", { n: seconds })) : null,
+    screenOutPay === null ? null : h("p", screenOutWords(screenOutPay)),
     h("p", t("instructions.keys")),
     h("div.actions", mainButton(t("start"), next)),
   );
@@ -204,6 +210,7 @@ export function outcome(batch, ending, next) {
     h("h1", title),
     h("p.lead", words),
     failed ? h("p", failed) : null,
+    ending.warned ? h("p.note", t("outcome.warned")) : null,
     pay ? h("p", pay) : null,
     h("div.actions", mainButton(t("outcome.next"), next), button(t("leave"), leave), ownPageLink()),
   );

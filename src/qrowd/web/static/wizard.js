@@ -25,6 +25,21 @@ async function refresh() {
   if (turn === latest) side.replaceChildren(...page.body.childNodes);
 }
 
+// Fields that change nothing under what is chosen elsewhere are grey, and say why.
+function showEffects() {
+  for (const part of form.querySelectorAll("fieldset.effect")) {
+    const { of, only, unless } = part.dataset;
+    const chosen = of.split(" ").map((name) => form.elements[name]?.value);
+    part.disabled = only ? !chosen.includes(only) : chosen.includes(unless);
+    part.querySelector(":scope > .hint").hidden = !part.disabled;
+  }
+}
+
+if (form) {
+  form.addEventListener("change", showEffects);
+  showEffects();
+}
+
 if (side && form) {
   form.addEventListener("input", () => {
     clearTimeout(timer);

@@ -6,6 +6,7 @@ from qrowd.collection.adjudication import appeals, expert_sample
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import by_id, move, undo_details
 from qrowd.collection.office.acts.batches import take_back
+from qrowd.collection.office.acts.workers import batch_to_restore, readmitted, undo_readmission
 from qrowd.collection.people.workers import worker_of
 from qrowd.collection.record.act import Act, Consequence, Details, Stored
 from qrowd.collection.record.details import Identifier, Number, Rows, Words, YesNo, detail
@@ -13,7 +14,10 @@ from qrowd.errors import RuleError
 
 
 class AnswerAppeal(Act):
-    """Answer a worker's appeal; a refusal whose appeal is won is accepted, and paid."""
+    """Answer a worker's appeal; a refusal whose appeal is won is accepted, and paid.
+
+    Who was screened out and wins is let in again.
+    """
 
     name = "answer appeal"
     on = ("appeal",)
@@ -26,6 +30,10 @@ class AnswerAppeal(Act):
 
     def do(self, work: Work) -> Details:
         row = appeals.answer(work, self.appeal, won=self.won, reply=self.reply)
+        if self.won and row.kind == "screen-out":
+            out = worker_of(work, row.worker_id)
+            # somebody else may have let the worker in meanwhile: then the reply is all
+            return readmitted(work, out) if out.state == "screened-out" else {}
         if not self.won or row.assignment_id is None or row.kind != "refusal":
             return {}
         refused = by_id(work, row.assignment_id)
@@ -35,7 +43,9 @@ class AnswerAppeal(Act):
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
         appeals.reopen(work, int(stored["appeal"]))
-        if stored.get("batch"):
+        if stored.get("readmitted"):
+            undo_readmission(work, stored)
+        elif stored.get("batch"):
             take_back(work, stored["batch"], "refuse again")
 
     def foretell(self, work: Work) -> Consequence:
@@ -46,6 +56,12 @@ class AnswerAppeal(Act):
             batch = by_id(work, row.assignment_id)
             follows.append(self.says("accepted", pay=work.plan.pay.shown(batch.pay)))
             cost = 0 if batch.promised else batch.pay
+        elif self.won and row.kind == "screen-out":
+            ending = batch_to_restore(work, worker_of(work, row.worker_id))
+            follows.append(self.says("readmitted", worker=author))
+            if ending is not None:
+                follows.append(self.says("accepted", pay=work.plan.pay.shown(ending.pay)))
+                cost = ending.pay - ending.earned - ending.paid
         elif self.won:
             follows.append(self.says("gold"))
         verdict = self.says("right" if self.won else "stays")

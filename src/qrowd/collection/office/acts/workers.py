@@ -1,10 +1,11 @@
-"""Single workers: no more work for one, a message to one."""
+"""Single workers: no more work for one, or again some, a message to one."""
 
 from __future__ import annotations
 
 from sqlalchemy import select
 
-from qrowd.collection.database.schema import Assignment, assignment, worker
+from qrowd.collection.adjudication import appeals
+from qrowd.collection.database.schema import Assignment, Worker, assignment, worker
 from qrowd.collection.database.states import OPEN, WORKER_STATES
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import move, undo_details
@@ -25,8 +26,16 @@ class WorkerAct(Act):
     subject = "worker {worker}"
     worker: int = detail(WorkerNumber())
 
+    def its_worker(self, work: Work) -> Worker:
+        """The worker; an error in a state in which there is nothing to do."""
+        row = workers.worker_by_number(work, self.worker)
+        if self.states and row.state not in self.states:
+            message = f"worker w{row.number} is {row.state} already; nothing was changed"
+            raise RuleError("conflict", f"{message}: look again, then decide")
+        return row
+
     def foretell(self, work: Work) -> Consequence:
-        workers.worker_by_number(work, self.worker)  # or an error: there is nobody of that number
+        self.its_worker(work)  # or an error
         return super().foretell(work)
 
 
@@ -37,11 +46,13 @@ class Stop(WorkerAct):
     states = tuple(state for state in WORKER_STATES if state not in ("screened-out", "stopped"))
 
     def do(self, work: Work) -> Details:
-        return {"before": _set_worker(work, self.worker, "stopped")}
+        row = self.its_worker(work)
+        work.update(worker, worker.c.id == row.id, state="stopped")
+        return {"before": row.state}
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
-        _set_worker(work, int(stored["worker"]), stored["before"])
+        _bring_back(work, stored, "stopped")
 
 
 class ScreenOut(WorkerAct):
@@ -51,20 +62,22 @@ class ScreenOut(WorkerAct):
     states = tuple(state for state in WORKER_STATES if state != "screened-out")
 
     def do(self, work: Work) -> Details:
-        before = _set_worker(work, self.worker, "screened-out")
+        row = self.its_worker(work)
+        work.update(worker, worker.c.id == row.id, state="screened-out")
         rows = _ongoing(work, self.worker)
-        for row in rows:
-            move(work, row, "screen out")
-        return {"before": before, "batches": [undo_details(row) for row in rows]}
+        for each in rows:
+            move(work, each, "screen out")
+        return {"before": row.state, "batches": [undo_details(each) for each in rows]}
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
-        _set_worker(work, int(stored["worker"]), stored["before"])
+        _bring_back(work, stored, "screened-out")
         for batch in stored.get("batches", ()):
             reopened = batch["before"] == "active"
             take_back(work, batch, "reopen" if reopened else "reopen finished")
 
     def foretell(self, work: Work) -> Consequence:
+        self.its_worker(work)
         pay = work.plan.pay
         promised = [batch.promised for batch in _ongoing(work, self.worker)]
         freed = sum(amount - min(pay.minor(pay.screen_out), amount) for amount in promised)
@@ -72,13 +85,73 @@ class ScreenOut(WorkerAct):
         return self.ask(work, *follows, cost=-freed)
 
 
-def _set_worker(work: Work, number: int, state: str) -> str:
-    """Another state of a worker; the one before."""
-    row = workers.worker_by_number(work, number)
-    if row.state == state:
-        raise RuleError("conflict", f"worker w{row.number} is {state} already")
-    work.update(worker, worker.c.id == row.id, state=state)
-    return str(row.state)
+class Readmit(WorkerAct):
+    """Let a worker in again; what the checks said until now is not held against the worker.
+
+    A batch with which the checks ended the work is accepted, and paid in full.
+    """
+
+    name = "readmit"
+    states = ("screened-out", "stopped")
+
+    def do(self, work: Work) -> Details:
+        return readmitted(work, self.its_worker(work))
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        undo_readmission(work, stored)
+
+    def foretell(self, work: Work) -> Consequence:
+        batch = batch_to_restore(work, self.its_worker(work))
+        if batch is None:
+            return self.ask(work, "follows")
+        lacking = batch.pay - batch.earned - batch.paid
+        return self.ask(work, "follows", "accepted", cost=lacking, batch=batch.id)
+
+
+def batch_to_restore(work: Work, row: Worker) -> Assignment | None:
+    """The batch with which the checks screened a worker out."""
+    batch = appeals.last_screened_out(work, row.id) if row.state == "screened-out" else None
+    return batch if batch is not None and batch.finished_at is not None else None
+
+
+def readmitted(work: Work, row: Worker) -> Details:
+    """Let a worker in again; what undoing that needs."""
+    batch = batch_to_restore(work, row)
+    if batch is not None:
+        move(work, batch, "restore")
+    judged = work.count(assignment, assignment.c.worker_id == row.id, assignment.c.kind == "judge")
+    state = "qualified" if judged or not work.plan.qualification.sets else "new"
+    columns = {"state": state, "failed_hits": 0, "readmitted_at": work.now}
+    work.update(worker, worker.c.id == row.id, **columns)
+    before = {name: getattr(row, name) for name in columns}
+    return {"readmitted": row.id, "before": before, "batch": batch and undo_details(batch)}
+
+
+def undo_readmission(work: Work, stored: Stored) -> None:
+    """A worker, and the batch, as they were before."""
+    row = workers.worker_of(work, int(stored["readmitted"]))
+    if row.state not in ("new", "qualified"):
+        message = f"worker w{row.number} is {row.state} since; there is nothing to take back"
+        raise RuleError("conflict", message)
+    since = (assignment.c.worker_id == row.id) & (assignment.c.leased_at >= row.readmitted_at)
+    if work.count(assignment, since):  # by rules that held then
+        message = f"worker w{row.number} has worked since; screen the worker out instead"
+        raise RuleError("conflict", message)
+    work.update(worker, worker.c.id == row.id, **stored["before"])
+    if stored.get("batch"):
+        take_back(work, stored["batch"], "screen out again")
+
+
+def _bring_back(work: Work, stored: Stored, ended: str) -> None:
+    """A worker in the state before an act, unless that has ended otherwise."""
+    row = workers.worker_by_number(work, int(stored["worker"]))
+    if row.state != ended:
+        raise RuleError(
+            "conflict",
+            f"worker w{row.number} is {row.state} since, not {ended}: nothing is left to take back",
+        )
+    work.update(worker, worker.c.id == row.id, state=stored["before"])
 
 
 def _ongoing(work: Work, number: int) -> list[Assignment]:
