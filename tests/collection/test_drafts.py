@@ -166,7 +166,7 @@ def test_a_folder_of_documents_as_zip(draft: Draft) -> None:
         return file
 
     name = uploads.take(draft, "documents", [("docs.zip", packed(docs__a=b"one", docs__b=b""))])
-    full, empty = contents.texts(str(draft.folder / str(name)))
+    full, _, empty = contents.texts(str(draft.folder / str(name)))
     assert (set(full), set(empty)) == ({"a"}, {"b"})
     for bad in (packed(), io.BytesIO(packed(a=b"one" * 99).getvalue()[:-30])):
         with pytest.raises(InputError):

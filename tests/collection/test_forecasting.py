@@ -9,12 +9,12 @@ from dataclasses import replace
 from itertools import combinations
 from operator import attrgetter
 
+import numpy as np
 import pytest
 
-from qrowd.collection.plan.forecast import forecast, set_sizes
+from qrowd.collection.plan.forecast import essentials, forecast, set_sizes
 from qrowd.collection.plan.gold_sets import cut_gold, pool_sizes
 from qrowd.collection.plan.pass_rates import (
-    CROWD,
     Batch,
     better_gold,
     margin,
@@ -24,7 +24,8 @@ from qrowd.collection.plan.pass_rates import (
     survival,
 )
 from qrowd.collection.plan.rows import CampaignRows, GoldRow
-from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.plan.toml import parse_plan, stored_plan
+from qrowd.collection.plan.turnout import consequences
 from qrowd.quality.pass_chances import WORKERS
 
 HEAD = '[campaign]\nname = "x"\n'
@@ -65,19 +66,121 @@ def test_cost_wage_and_time_by_hand() -> None:
     assert (found.gold_sets, found.batches_per_worker, found.workers_needed) == (4, 4, 3)
 
 
-def test_the_likely_cost_has_qualifications_and_batches_that_are_done_again() -> None:
-    text = HEAD + "[hit]\ngold = 1\n[qualification]\nsets = 2\n[pay]\nhit = 1.00\nbudget = 50\n"
-    rows = [GoldRow("t", f"g{at}", at % 2, set=f"s{at // 4}") for at in range(16)]
-    tests = [GoldRow("t", f"q{at}", at % 2, set=f"s{at // 4}") for at in range(16)]
-    made = CampaignRows(pool=[("t", f"d{at}") for at in range(24)], gold=rows, qualification=tests)
-    free, paid = (forecast(parse_plan(text + more), made) for more in ("", "qualification = 2.0\n"))
-    share = {row.worker: row.qualification for row in free.passing}
-    come = {name: CROWD[name] * qualified for name, qualified in share.items()}
-    passed = sum(come[row.worker] * row.batch for row in free.passing) / sum(come.values())
-    assert free.likely_cost == round(free.cost / passed)
-    tries = sum(CROWD[name] * (1 + (1 - qualified) ** 0.5) for name, qualified in share.items())
-    taken = free.workers_needed * tries / sum(come.values())
-    assert paid.likely_cost - free.likely_cost == pytest.approx(200 * taken, abs=1)
+def made_rows(tests: int = 16) -> CampaignRows:
+    return CampaignRows(
+        pool=[(f"t{t}", f"d{t}-{at}") for t in range(4) for at in range(30)],
+        gold=[GoldRow("t0", f"g{at}", at % 2, set=f"s{at // 5}") for at in range(50)],
+        qualification=[GoldRow("t0", f"q{at}", at % 2, set=f"s{at // 4}") for at in range(tests)],
+    )
+
+
+PAID = HEAD + "[qualification]\nsets = 2\n[pay]\nhit = 1.00\nqualification = 0.5\n"
+
+
+def test_the_forecast_is_the_sum_of_its_items() -> None:
+    rows = made_rows()
+    free, paid = (forecast(stored_plan(PAID + f"budget = {n}\n"), rows).spend for n in (0, 99))
+    assert free == paid  # what may be spent does not change what is
+    assert paid.total == round(sum(vars(paid.items).values()))
+    assert 0 < paid.low < paid.total < paid.high < 2 * paid.low
+    items = paid.items
+    assert items.judging == pytest.approx(5 * items.gold)  # five sets of six count
+    assert items.judging + items.gold == pytest.approx(100 * (14.4 + 1.5), rel=0.05)
+    assert items.failed > 0
+    assert items.tests > 0
+    assert (items.screened_out, items.reviews) == (0, 0)
+    cheap = forecast(stored_plan(PAID.replace("qualification = 0.5", "")), rows).spend
+    assert cheap.items.tests == 0
+    assert cheap.items.judging == items.judging
+
+
+def test_worse_people_cost_more() -> None:
+    plan, rows = stored_plan(PAID), made_rows()
+    spent = [forecast(plan, rows, crowd=name).spend for name in ("careful", "mixed", "rough")]
+    assert spent[0].total < spent[1].total < spent[2].total
+    none = stored_plan(
+        PAID + '[checks.binary]\naction = "none"\n[checks.seconds]\naction = "none"\n'
+    )
+    assert forecast(none, rows, crowd="rough").spend.items.failed == 0
+
+
+def test_a_campaign_of_volunteers_costs_nothing() -> None:
+    found = forecast(stored_plan(HEAD), made_rows())
+    assert (found.spend.total, found.spend.high, found.warnings) == (0, 0, ())
+
+
+def test_a_budget_within_the_interval_is_warned_of_and_one_below_more() -> None:
+    rows = made_rows()
+    spend = forecast(stored_plan(PAID), rows).spend
+    said = []
+    for budget in (spend.low / 2, spend.total, spend.high + 1):
+        found = forecast(stored_plan(PAID + f"budget = {budget / 100}\n"), rows)
+        said.append([str(each.message) for each in found.warnings if each.section == "pay"])
+    assert "will not suffice" in said[0][0]
+    assert "may not suffice" in said[1][0]
+    assert said[2] == []
+
+
+def test_the_wage_has_the_test() -> None:
+    rows = made_rows(tests=20)
+    text = HEAD + "[qualification]\nsets = 6\n[pay]\nhit = 1.00\n"
+    batch = 30 * 20 / 3600  # hours
+    without = forecast(stored_plan(HEAD + "[pay]\nhit = 1.00\n"), rows)
+    assert without.hourly == round(100 / batch)
+    unpaid = forecast(stored_plan(text), rows)
+    assert unpaid.hourly == round(5 * 100 / (6 * batch))
+    as_batch = forecast(stored_plan(text + "qualification = 1.00\n"), rows)
+    assert as_batch.hourly == without.hourly
+
+
+def test_what_a_forecast_depends_on() -> None:
+    text = PAID.replace("[qualification]", 'title = "One"\n[qualification]')
+    plan = stored_plan(text + "budget = 9\n")
+    same = (
+        text.replace('"One"', '"Another"'),
+        text + "budget = 100\n",
+        text + '[people]\nconsent = "I agree."\n[release]\nlicence = "CC0"\n',
+    )
+    other = (
+        text.replace("hit = 1.00", "hit = 1.10"),
+        text + "[sets]\ntarget = 5\n",
+        text + '[checks.binary]\naction = "stop"\n',
+        text + '[files]\ngold = "other.tsv"\n',
+    )
+    assert all(essentials(stored_plan(each)) == essentials(plan) for each in same)
+    assert all(essentials(stored_plan(each)) != essentials(plan) for each in other)
+
+
+ACTIONS = ("none", "return", "exclude", "screen-out", "screen-out-surely", "stop")
+
+
+@pytest.mark.parametrize("binary", ACTIONS)
+@pytest.mark.parametrize("seconds", ACTIONS)
+def test_what_a_failed_check_does_is_what_the_end_of_a_batch_does(
+    binary: str, seconds: str
+) -> None:
+    """The rules of `submission`, written out once more for one batch at a time."""
+    plan = stored_plan(
+        HEAD + f'[checks.binary]\naction = "{binary}"\n[checks.seconds]\naction = "{seconds}"\n'
+        "[checks]\nscreen_out_after = 2\n"
+    )
+    for names in ((), ("binary",), ("seconds",), ("binary", "seconds")):
+        for before, worse in ((0, False), (1, False), (0, True)):
+            actions = {{"binary": binary, "seconds": seconds}[name] for name in names}
+            failed = {name: np.array([name in names]) for name in ("binary", "seconds")}
+            found = [
+                each[0]
+                for each in consequences(plan, failed, np.array([before]), np.array([worse]))
+            ]
+            sent_back = "return" in actions
+            void = not sent_back and bool(actions & {"exclude", "screen-out"})
+            count = before + (sent_back or void)
+            out = void and "screen-out" in actions and count >= 2
+            sure = worse and not sent_back and "screen-out-surely" in (binary, seconds)
+            out = out or sure
+            void = void or sure or (not sent_back and "screen-out-surely" in actions)
+            stopped = not sent_back and not void and "stop" in actions
+            assert found == [sent_back, void, out or stopped, count]
 
 
 def test_sizes_are_as_equal_as_possible() -> None:

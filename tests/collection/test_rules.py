@@ -249,6 +249,18 @@ def test_a_qualification_has_two_tries_with_different_sets(made: Any) -> None:
     assert site.next(bob).kind == "judge"
 
 
+def test_nobody_is_tested_where_nothing_is_left_to_judge(made: Any) -> None:
+    what = material(topics=1, pool=3, qualification=2)
+    site = made(("target = 2", "target = 1"), more="[qualification]\nsets = 1\n", what=what)
+    ann, bob = site.worker("ann"), site.worker("bob")
+    assert site.whole(ann).qualified
+    taken = site.next(ann)
+    assert taken.kind == "judge"
+    assert site.next(bob).code == "no-work-left"
+    site.work(submission.give_back, ann, taken.key)
+    assert site.next(bob).kind == "qualification"
+
+
 def test_when_the_gold_is_used_up_serving_stops_and_the_organiser_is_told(made: Any) -> None:
     site = made(what=material(topics=6, gold_sets=2))
     ann = site.worker("ann")

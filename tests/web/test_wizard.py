@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 pytest.importorskip("jinja2", reason="pages need the extra serve")
 
@@ -14,13 +18,19 @@ from tests.collection.campaign_files import write_files
 from tests.web.office import Desk, desk, words
 from tests.web.serving import Server
 
+from qrowd.collection.books.prospect import foreseen_cost
+from qrowd.collection.database import schema
+from qrowd.collection.drafts import contents
+from qrowd.collection.drafts.contents import rows_of
 from qrowd.collection.drafts.draft import Draft, all_drafts, open_draft, save
+from qrowd.collection.drafts.launch import problems
 from qrowd.collection.drafts.steps import all_steps
+from qrowd.collection.office.pace import pace_of
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.way import Way
 from qrowd.collection.record.act import act_named
 from qrowd.errors import RuleError
-from qrowd.web import tasks
+from qrowd.web import jobs, tasks
 from qrowd.web.access import OFFICE_COOKIE, forgery_token
 from qrowd.web.files import drafts_in
 from qrowd.web.robots import rehearsal
@@ -168,6 +178,21 @@ def test_a_name_is_taken_once(wizard: Wizard) -> None:
     assert odd.status_code == 422
 
 
+def forecasts(wizard: Wizard) -> str:
+    """The cost that every page states, which is one and the same."""
+    pages = [words(wizard.desk.get(f"{wizard.address}/{page}")) for page in ("pay", "launch")]
+    assert all("as the dry run found it" in page for page in pages)
+    stated = [re.search(r"Cost ([\d.]+) EUR", page) for page in pages]
+    stated += [re.search(r"cost about ([\d.]+) EUR", words(wizard.answer("launch")))]
+    stated += [re.search(r"Likely to be spent: ([\d.]+) EUR", pages[1])]
+    rehearsed = words(wizard.desk.get(f"{wizard.address}/rehearsal"))
+    amounts = {match.group(1) for match in stated if match}
+    assert (len(amounts), None in stated) == (1, False)
+    amount = amounts.pop()
+    assert f"{amount} EUR" in rehearsed
+    return amount
+
+
 def test_a_dry_run_then_launch(
     wizard: Wizard, paths: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,9 +211,26 @@ def test_a_dry_run_then_launch(
     assert "2 dry runs on 1 topics" in done
     assert "of the merged grades are right" in done
     assert "Continue" in done
-    asked = wizard.answer("launch")
-    assert "This will cost about" in words(asked)
+    amount = forecasts(wizard)
+    wizard.answer("words", **{"campaign.instructions": "Read it all."})
+    wizard.answer("budget", **{"pay.budget": "1"})
+    assert forecasts(wizard) == amount  # nothing of that matters
+    asked = words(wizard.answer("launch"))
+    assert "Look at the budget again: 1.00 EUR will not suffice" in asked
+    assert ("The budget will end first" in asked, "I am sure" in asked) == (True, True)
+    wizard.answer("target", **{"sets.target": "5"})
+    outdated = words(wizard.desk.get(f"{wizard.address}/rehearsal"))
+    assert "The plan was changed after this dry run in a way that matters" in outdated
+    assert "as the dry run found it" not in words(wizard.desk.get(f"{wizard.address}/launch"))
+    wizard.answer("target", **{"sets.target": "3"})
+    wizard.answer("budget", **{"pay.budget": "50"})
+    assert forecasts(wizard) == amount
+    asked = words(wizard.answer("launch"))
+    assert "Look at the budget again" not in asked
     gone = wizard.answer("launch", sure="yes")
+    with server.site.store.read("which-pages-help") as work:
+        assert f"{foreseen_cost(work) / 100:.2f}" == amount
+        assert pace_of(work).expected == round(foreseen_cost(work))
     assert gone.headers["location"].startswith("/campaigns/which-pages-help?told=")
     live = wizard.desk.get(gone.headers["location"])
     assert "People can start now" in words(live)
@@ -295,3 +337,185 @@ def test_a_draft_is_deleted_after_a_question(wizard: Wizard) -> None:
     assert "I am sure" in words(wizard.answer("delete"))
     assert wizard.answer("delete", sure="yes").status_code == 303
     assert all_drafts(drafts_in(wizard.server.settings.folder)) == []
+
+
+def test_one_wage_for_organisers_and_workers(wizard: Wizard, paths: dict[str, Path]) -> None:
+    """Sets of 4 and 5 documents, and a test that pays less than batches do."""
+    wizard.whole(paths)
+    tests = paths["gold"].with_name("tests.tsv")
+    tests.write_text(
+        paths["pool"].read_text("utf-8").replace("\n", "\t1\n").replace("doc\t1", "doc\tgrade"),
+        "utf-8",
+    )
+    fields = {"on-qualification.sets": "yes", "has-qualification.sets": "yes"}
+    numbers = {"qualification.sets": "1", "qualification.tries": "1"}
+    wizard.answer("qualification", {"qualification": tests}, **fields, **numbers)
+    wizard.answer("pay", **{"pay.hit": "1", "pay.qualification": "0.05"})
+    said = re.search(
+        r"batch, ([\d.]+) EUR an hour", words(wizard.desk.get(f"{wizard.address}/launch"))
+    )
+    assert said is not None
+    assert wizard.answer("launch", sure="yes").status_code == 303
+    about = wizard.server.client.get("/api/campaigns/which-pages-help/about").json()
+    assert f"{about['hourly'] / 100:.2f}" == said.group(1)
+
+
+# --- files, and what was read of them -------------------------------------------------------------
+
+
+def told(reply: Any, wizard: Wizard) -> str:
+    """What the page says to which a form leads."""
+    return words(wizard.desk.get(reply.headers["location"]))
+
+
+def test_each_file_that_was_read_is_confirmed(wizard: Wizard, paths: dict[str, Path]) -> None:
+    topics = paths["topics"].read_text("utf-8") + '{"topic": "t9", "query": "of nobody"}\n'
+    paths["topics"].write_text(topics, "utf-8")
+    wizard.answer("name", **{"campaign.title": "Which pages help?"})
+    assert "topics.jsonl was read: 4 topics." in told(
+        wizard.answer("topics", {"topics": paths["topics"]}), wizard
+    )
+    sent = wizard.answer("documents", paths_of(paths, "documents"))
+    assert "documents.jsonl was read: 48 documents." in told(sent, wizard)
+    sent = wizard.answer("pool", paths_of(paths, "pool"))
+    assert "pool.tsv was read: 30 documents to judge, of 3 topics." in told(sent, wizard)
+    page = words(wizard.desk.get(f"{wizard.address}/topics"))
+    assert "4 topics. Not used: 1 topic that has nothing to judge." in page
+    page = words(wizard.desk.get(f"{wizard.address}/documents"))
+    assert "Not used: 18 documents that are not judged for any topic." in page
+    sent = wizard.answer("gold", paths_of(paths, "gold"), source="chosen")
+    assert "gold.tsv was read: 18 graded documents of 3 topics" in told(sent, wizard)
+
+
+def paths_of(paths: dict[str, Path], kind: str) -> dict[str, Path]:
+    return {kind: paths[kind]}
+
+
+@pytest.mark.parametrize("choice", ["title", "leave out"])
+def test_documents_with_a_title_and_no_text(
+    wizard: Wizard, paths: dict[str, Path], choice: str
+) -> None:
+    lines = [json.loads(line) for line in paths["documents"].read_text("utf-8").splitlines()]
+    for line in lines[:2]:
+        line["text"] = ""
+    paths["documents"].write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+    wizard.answer("name", **{"campaign.title": "Which pages help?"})
+    wizard.answer("topics", paths_of(paths, "topics"))
+    asked = wizard.answer("documents", paths_of(paths, "documents"))
+    assert "2 documents have a title and no text" in told(asked, wizard)
+    refused = words(wizard.answer("pool", paths_of(paths, "pool")))
+    assert "asks whether they are judged by title or left out" in refused
+    wizard.answer("documents", **{"files.blank": choice})
+    assert wizard.answer("pool", paths_of(paths, "pool")).status_code == 303
+    wizard.answer("gold", paths_of(paths, "gold"), source="arranged")
+    wizard.answer("budget", **{"pay.budget": "0"})
+    assert wizard.answer("launch", sure="yes").status_code == 303
+    with wizard.server.site.store.read("which-pages-help") as work:
+        own = work.own(schema.document)
+        query = select(schema.document.c.name, schema.document.c.content)
+        stored = {
+            name: content
+            for name, content in work.db.execute(query.where(work.own(schema.document)))
+        }
+    blank = {line["doc"] for line in lines[:2]}
+    if choice == "leave out":
+        assert not blank & stored.keys()
+    else:
+        assert [stored[name] for name in blank] == [
+            hashlib.sha256(name.encode()).hexdigest() for name in blank
+        ]
+
+
+def test_a_test_is_split_off_the_gold(wizard: Wizard, paths: dict[str, Path]) -> None:
+    gold = [f"t{t}\tt{t}-d{d}\t{d % 3}\tBecause." for t in (1, 2, 3) for d in range(6)]
+    more = paths["gold"].read_text("utf-8") + "\n".join(gold) + "\n"
+    paths["gold"].write_text(more, "utf-8")
+    wizard.whole(paths)
+    wizard.answer("sets", **{"sets.size": "3"})
+    before = {row.pair for row in rows_of(wizard.draft, "gold")}
+    page = words(wizard.desk.get(f"{wizard.address}/qualification"))
+    assert "Split a test off the gold" in page
+    assert wizard.answer("qualification", source="gold").status_code == 303
+    draft = wizard.draft
+    kept, tests = ({row.pair for row in rows_of(draft, key)} for key in ("gold", "qualification"))
+    assert kept | tests == before
+    assert not kept & tests
+    sets = {row.set for row in rows_of(draft, "qualification")}
+    assert draft.plan.qualification.sets * draft.plan.qualification.tries == len(sets) > 1
+    assert problems(draft) == []
+    assert "Split a test" not in words(wizard.desk.get(f"{wizard.address}/qualification"))
+
+
+def test_too_little_gold_for_a_test(wizard: Wizard, paths: dict[str, Path]) -> None:
+    wizard.whole(paths)
+    reply = wizard.answer("qualification", source="gold")
+    assert (reply.status_code, "a test needs one of them at least" in words(reply)) == (422, True)
+
+
+def test_suggestions_for_the_rest(wizard: Wizard, paths: dict[str, Path]) -> None:
+    wizard.answer("name", **{"campaign.title": "Which pages help?"})
+    for step in ("topics", "documents"):
+        wizard.answer(step, paths_of(paths, step))
+    wizard.answer("pool", paths_of(paths, "pool"))
+    assert "Take the suggestions for the rest" in words(wizard.desk.get(f"{wizard.address}/mode"))
+    stopped = wizard.answer("mode", rest="yes", **{"campaign.mode": "crowd"})
+    assert stopped.headers["location"].partition("?")[0].endswith("/gold")
+    assert "this question only you can answer" in told(stopped, wizard)
+    done = wizard.answer("gold", paths_of(paths, "gold"), source="arranged", rest="yes")
+    assert done.headers["location"].partition("?")[0].endswith("/passing")
+    draft = wizard.draft
+    assert set(draft.answered) == set(all_steps())
+    assert draft.plan.pay.hit > 0
+    assert draft.plan.scale.labels
+    assert problems(draft) == []
+    assert "may not suffice" not in words(wizard.desk.get(f"{wizard.address}/launch"))
+    assert "suggestions for the rest" not in words(wizard.desk.get(f"{wizard.address}/mode"))
+
+
+def test_licence_and_contact_are_asked_for_last(wizard: Wizard, paths: dict[str, Path]) -> None:
+    wizard.whole(paths)
+    page = wizard.desk.get(f"{wizard.address}/launch").text
+    assert 'value="CC BY 4.0"' in page
+    wizard.answer("launch", **{"release.licence": "CC0 1.0", "release.contact": "ann@x.org"})
+    assert wizard.draft.plan.release.contact == "ann@x.org"
+    wizard.answer("launch", sure="yes")
+    with wizard.server.site.store.read("which-pages-help") as work:
+        assert (work.plan.release.licence, work.plan.release.contact) == ("CC0 1.0", "ann@x.org")
+
+
+# --- what can go wrong meanwhile ------------------------------------------------------------------
+
+
+def test_a_title_of_2000_characters(wizard: Wizard) -> None:
+    reply = wizard.answer("name", **{"campaign.title": "Which? " * 286})
+    assert reply.status_code == 422
+    assert "The title has 2,001 characters; 200 at most. Shorten it" in words(reply)
+    assert wizard.draft.answered == ()
+
+
+def test_a_wizard_left_for_a_month(wizard: Wizard, paths: dict[str, Path]) -> None:
+    """The session has ended, a file is gone, and the dry run was made by an earlier version."""
+    wizard.whole(paths)
+    draft = wizard.draft
+    old = {"times": 4, "cost": {"middle": 1.0, "low": 1.0, "high": 1.0}}
+    with wizard.server.site.store.transaction() as db:
+        number = jobs.ask_for_draft(db, 1, draft.key, {"version": 1})
+    jobs.finish(wizard.server.site.store, number, json.dumps(old))
+    assert "as the dry run found it" not in words(wizard.desk.get(f"{wizard.address}/launch"))
+    assert wizard.desk.get(f"{wizard.address}/rehearsal").status_code == 200
+    shutil.rmtree((draft.folder / draft.plan.files.documents).parent)
+    contents.texts.cache_clear()
+    for page in (*all_steps(), "passing", "rehearsal", "launch", "plan"):
+        assert wizard.desk.get(f"{wizard.address}/{page}").status_code == 200, page
+    grading = words(wizard.desk.get(f"{wizard.address}/gold/grade"))
+    assert "file documents.jsonl is not there; upload it" in grading
+    page = words(wizard.desk.get(f"{wizard.address}/launch"))
+    assert "documents.jsonl is not there; upload it" in page
+    session, wizard.desk.token = wizard.desk.token, "ended"
+    gone = wizard.answer("target", **{"sets.target": "5"})
+    assert gone.headers["location"].startswith("/sign-in?next=%2Fdrafts%2F")
+    page = words(wizard.server.client.get(gone.headers["location"]))
+    assert "What you sent just now was not saved; everything before it was" in page
+    assert "%2Ftarget&" in gone.headers["location"]
+    wizard.desk.token = session
+    assert wizard.draft.plan.sets.target == 3

@@ -103,10 +103,15 @@ def ask_for_draft(db: Connection, now: int, draft: str, parameters: Mapping[str,
     return new_id(db.execute(row))
 
 
-def of_draft(db: Connection, draft: str) -> Job | None:
-    """The newest dry run of a draft."""
+def of_draft(db: Connection, draft: str, *, done: bool = False) -> Job | None:
+    """The newest dry run of a draft; or the newest one that ended well."""
     query = select(job).where(_rehearsals(draft)).order_by(job.c.id.desc()).limit(1)
-    return Job.row(db, query)
+    return Job.row(db, query.where(job.c.state == "done") if done else query)
+
+
+def hand_over(work: Work, number: int) -> None:
+    """A draft's dry run becomes that of the campaign which was made of it."""
+    work.update(job, job.c.id == number, campaign_id=work.campaign, kind="rehearsal")
 
 
 def _rehearsals(draft: str) -> ColumnElement[bool]:

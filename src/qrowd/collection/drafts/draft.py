@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tomllib import TOMLDecodeError
 
+from qrowd.collection.plan.forecast import Spend, essentials
 from qrowd.collection.plan.former import NEWEST, with_former_defaults
 from qrowd.collection.plan.sections import About, Plan
 from qrowd.collection.plan.toml import plan_text, stored_plan
@@ -30,6 +31,19 @@ from qrowd.texts import Text
 ATTEMPTS = 5
 BEFORE = "0003"  # the newest version of the schema under which drafts did not say which it was
 _KEY = re.compile(r"[a-z0-9]{12}")
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """What robots found of a draft as it was then."""
+
+    plan: Plan
+    spend: Spend
+    accuracy: float
+
+    def holds_for(self, plan: Plan) -> bool:
+        """Whether nothing that it depends on was changed since."""
+        return essentials(self.plan) == essentials(plan)
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,8 @@ class Draft:
     problem: Text | None = None  # why this version cannot read its plan
     #: the version of the schema under which it was begun: its rules are those of that time
     since: str = NEWEST
+    #: the newest dry run that ended well; whoever opens the draft for a page adds it
+    dry_run: DryRun | None = None
 
     @property
     def key(self) -> str:

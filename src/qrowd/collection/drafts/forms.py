@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from operator import attrgetter
 
 from qrowd.collection.drafts import uploads
 from qrowd.collection.drafts.draft import Draft, open_draft, save_newest
 from qrowd.collection.drafts.launch import problems
-from qrowd.collection.drafts.steps import StepForm, step_named
+from qrowd.collection.drafts.steps import StepForm, all_steps, step_named, suggested
 from qrowd.collection.plan.changes import change, param_of, set_key
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import InputError, RuleError
@@ -45,6 +46,23 @@ def planned(
     step = step_named(form.step)
     plan = change(plan, {name: text for name, text in form.texts.items() if name in step.keys})
     return step.follow(draft, plan, form)
+
+
+def take_suggestions(draft: Draft, who: str, now: int) -> tuple[Draft, str]:
+    """Take what is suggested for every step that is not filled in yet.
+
+    Also the step that this came to an end at, for it wants what nobody can guess, such as a file.
+    """
+    for name in all_steps():
+        if name in draft.answered:
+            continue
+        plan = suggested(draft, name)
+        if any(problem.step == name for problem in problems(replace(draft, plan=plan))):
+            return draft, name
+        dry_run = draft.dry_run
+        draft = save_newest(draft, partial(suggested, step=name), who, now, name)
+        draft = replace(draft, dry_run=dry_run)
+    return draft, ""
 
 
 # --- two people at once ---------------------------------------------------------------------------

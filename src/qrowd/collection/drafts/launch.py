@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from qrowd.collection.database.store import Store
 from qrowd.collection.drafts.contents import campaign_rows, forecast_of, lost_files, pool_of
@@ -80,7 +81,8 @@ def _own_problems(draft: Draft) -> Iterator[Complaint]:
         yield from step.problems(draft)
     for kind in KINDS:
         for name in lost_files(draft, kind):
-            yield Complaint.of(f"files.{kind}", "office.plan.uploaded.lost", name=name)
+            shown = PurePosixPath(name).name
+            yield Complaint.of(f"files.{kind}", "office.plan.uploaded.lost", name=shown)
 
 
 def warnings(draft: Draft) -> list[Problem]:

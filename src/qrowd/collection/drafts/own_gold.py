@@ -19,12 +19,14 @@ from qrowd.collection.drafts.draft import Draft, save_newest
 from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.forecast import gold_levels, set_sizes, sizes_of
 from qrowd.collection.plan.gold_sets import arrange_gold, write_gold
-from qrowd.collection.plan.rows import GoldRow, Pair
+from qrowd.collection.plan.rows import GoldRow, Pair, gold_parts
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.runs import RunSet
 from qrowd.errors import InputError
 
-GRADED, IN_SETS = "graded.tsv", "gold.tsv"
+GRADED, IN_SETS, TEST = "graded.tsv", "gold.tsv", "test.tsv"
+LEAST_FOR_BATCHES = 3  # gold sets that a test leaves
+MOST_IN_TEST = 4  # sets of a test that is split off
 SPARE = 2  # documents beyond a set's size: not all turn out as expected
 UNRANKED = 10**9
 
@@ -70,6 +72,37 @@ def _with_gold(draft: Draft, plan: Plan, rows: Sequence[GoldRow], sets: Sequence
     folder = draft.fresh_folder()
     write_gold(rows, folder / GRADED)
     return set_key(plan, "files", "gold", draft.relative(write_gold(sets, folder / IN_SETS)))
+
+
+def split_test(draft: Draft, plan: Plan) -> Plan:
+    """The plan with a test made of a third of its gold sets; the rest stays gold."""
+    parts = gold_parts(rows_of(draft, "gold"), plan.sets.size, random.Random(plan.campaign.seed))
+    least = LEAST_FOR_BATCHES * max(1, plan.gold_per_hit)
+    spare = min(len(parts) // 3, len(parts) - least)
+    tries = min(plan.qualification.tries, spare)
+    if tries < 1:
+        raise InputError(
+            f"there are {len(parts)} gold sets; a test needs one of them at least, and batches "
+            f"{least}: grade more documents, or upload a test",
+            file="gold",
+        )
+    sets = min(plan.qualification.sets or MOST_IN_TEST, spare // tries)
+    # every third one, so that all topics stay in both
+    taken = parts[:: max(1, len(parts) // (sets * tries))][: sets * tries]
+    tests = [replace(row, set=f"test {at}") for at, part in enumerate(taken, 1) for row in part]
+    kept = [
+        replace(row, set=f"set {at}")
+        for at, part in enumerate((part for part in parts if part not in taken), 1)
+        for row in part
+    ]
+    folder = draft.fresh_folder()
+    gone = {row.pair for row in tests}
+    if is_arranged(draft):
+        write_gold([row for row in graded(draft) if row.pair not in gone], folder / GRADED)
+    for key, rows, name in (("gold", kept, IN_SETS), ("qualification", tests, TEST)):
+        plan = set_key(plan, "files", key, draft.relative(write_gold(rows, folder / name)))
+    plan = set_key(plan, "qualification", "tries", tries)
+    return set_key(plan, "qualification", "sets", sets)
 
 
 # --- grading --------------------------------------------------------------------------------------

@@ -66,7 +66,10 @@ def next_batch(work: Work, worker_id: int) -> Offer | Nothing:
     if _visit_is_done(work, worker_id):
         return _nothing("visit-done")
     if work.plan.qualification.sets and state == "new":
-        return _qualify(work, worker_id)
+        # nobody is tested, and paid for it, where nothing is left to judge
+        if work.count(judging_set, picks.open_to(work, worker_id)):
+            return _qualify(work, worker_id)
+        return _nothing("no-work-left")
     share = work.plan.techniques.review_share
     if share > 0 and work.random.random() < share:
         review = peer_review.lease_review(work, worker_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +11,8 @@ from sqlalchemy import ColumnElement, and_, func, select
 
 from qrowd.collection.books.ledger import balance
 from qrowd.collection.books.progress import coverage
-from qrowd.collection.database.schema import assignment, judging_set
+from qrowd.collection.books.prospect import foreseen_cost
+from qrowd.collection.database.schema import assignment
 from qrowd.collection.database.states import OPEN, VALID
 from qrowd.collection.database.store import Work
 from qrowd.collection.plan.sections import DAY, HOUR, Pay
@@ -148,10 +148,7 @@ def _rest(work: Work, left: int, held: int, cost: int, batches: int) -> int:
         return 0
     if batches >= ENOUGH and held:
         return round(cost / held * left)
-    s = judging_set.c
-    pool = work.own(judging_set) & (s.role == "pool")
-    sets = work.number(select(func.sum(s.target - s.held)).where(pool))
-    return math.ceil(sets / work.plan.counted_per_hit) * work.plan.pay_of("judge")
+    return round(foreseen_cost(work) * left / (left + held))
 
 
 def _batches(work: Work, *conditions: ColumnElement[bool]) -> int:

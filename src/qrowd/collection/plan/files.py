@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ def read_plan_files(plan: Plan, file: str | Path, within: Path | None = None) ->
     """
     files, path_of = plan.files, partial(_path, plan, Path(file))
     if within is not None:
-        single = [name for name in vars(files).values() if isinstance(name, str)]
+        single = [getattr(files, key) for key in ("topics", "documents", "pool", *OPTIONAL)]
         named = [Path(file).parent / name for name in (*single, *files.runs) if name]
         for path in named:
             if not path.resolve().is_relative_to(within.resolve()):
@@ -53,13 +54,22 @@ def read_plan_files(plan: Plan, file: str | Path, within: Path | None = None) ->
     else:
         raise Complaint.of("files.pool", "office.plan.files.pool").error(plan, file)
     rows = {kind: READERS[kind](path_of(kind)) for kind in OPTIONAL if getattr(files, kind)}
+    if files.blank == "leave out":
+        blank = {row.name for row in document_rows(path_of("documents")) if not row.body.strip()}
+        pool = [pair for pair in pool if pair[1] not in blank]
+        for kind in {"gold", "qualification"} & rows.keys():
+            rows[kind] = [row for row in rows[kind] if row.document not in blank]
     golds = (*rows.get("gold", ()), *rows.get("qualification", ()))
     pairs = {*pool, *(row.pair for row in golds)}
     used_topics = {topic for topic, _ in pairs}
     used_documents = {document for _, document in pairs}
     return CampaignRows(
         topics=[row for row in topics if row.name in used_topics],
-        documents=(row for row in documents if row.name in used_documents),
+        documents=(
+            by_title(row) if files.blank == "title" else row
+            for row in documents
+            if row.name in used_documents
+        ),
         pool=pool,
         priorities=dict(rows.pop("priorities", ())),
         **rows,
@@ -124,6 +134,13 @@ def document_rows(path: str | Path) -> Iterator[DocumentRow]:
     """The documents of a file or folder; their bytes are read one at a time."""
     documents = documents_beside(path)
     return (_document_row(documents, name, path) for name in documents.index)
+
+
+def by_title(row: DocumentRow) -> DocumentRow:
+    """A document whose text is its title, where it has no other."""
+    if row.body.strip():
+        return row
+    return replace(row, body=row.title.encode(), media_type="text/plain")
 
 
 def documents_beside(path: str | Path) -> Documents:

@@ -2,34 +2,82 @@
 
 refuse_unmeetable(plan, rows, file)    an error at the line of what cannot be met
 forecast(plan, rows) -> Forecast       cost, wage, time, gold supply, passes, survivors
+essentials(plan) -> Plan               what of a plan its cost depends on
+
+The cost is the dry run's where there was one (`Forecast.rehearsed`); before, that of many campaigns
+in numbers (`turnout`).
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from pathlib import Path
+from statistics import NormalDist
+from typing import Any
 
 from qrowd.collection.plan import pass_rates
 from qrowd.collection.plan.gold_sets import Sizes, cut_gold, pool_sizes
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, gold_parts
-from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.sections import About, Grades, People, Plan, Platform, Releasing
+from qrowd.collection.plan.turnout import (
+    BATCHES_MEDIAN,
+    CROWDS,
+    ITEMS,
+    MOST_STEPS,
+    PER_HOUR,
+    Outlay,
+    Workload,
+    campaigns,
+)
 from qrowd.quality.against_gold import best_ndcg_score
 from qrowd.quality.pass_chances import named
 from qrowd.texts import Text
 
+Z90 = NormalDist().inv_cdf(0.95)  # a 90 % interval is so many standard errors to each side
+
+
+@dataclass(frozen=True)
+class Spend:
+    """What a campaign is expected to cost, in minor units: by item, and where the sum will be.
+
+    The interval holds 90 of 100 campaigns of this plan, each with other people of the same crowd.
+    """
+
+    items: Outlay
+    low: float
+    high: float
+    crowd: str = "mixed"
+    robots: bool = False  # a dry run says so, not the numbers alone
+
+    @classmethod
+    def of(cls, items: Outlay, varies: float, crowd: str, robots: bool) -> Spend:
+        """The interval from how much the logarithm of the sum varies."""
+        reach = math.exp(Z90 * varies)
+        return cls(items, items.total / reach, items.total * reach, crowd, robots)
+
+    @property
+    def total(self) -> int:
+        """The sum of its items."""
+        return round(self.items.total)
+
+
+def spend_of(result: Mapping[str, Any]) -> Spend | None:
+    """What a stored dry run found; None where an earlier version ran it, which had no items."""
+    stored = dict(result.get("spend", {}))
+    return Spend(**stored | {"items": Outlay(**stored["items"])}) if stored else None
+
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a plan comes to. Money in minor units; `hourly` per hour of work.
+    """What a plan comes to. Money in minor units; `hourly` per hour of work, tests included.
 
-    `likely_cost` also has the qualifications, and the batches that fail a check, are paid and are
-    done again; `accuracy` is that of a majority over all documents, relevant or not. Both assume
-    the crowd of `CROWD`.
+    `cost` is what the batches cost if none fails a check; `spend` is what to expect; `accuracy` is
+    that of a majority over all documents, relevant or not, or the dry run's.
     """
 
     pairs: int
@@ -42,7 +90,7 @@ class Forecast:
     hours: float
     minutes_per_batch: float
     hourly: int
-    likely_cost: int
+    spend: Spend
     accuracy: float
     gold_sets: int
     batches_per_worker: int | None
@@ -50,6 +98,22 @@ class Forecast:
     passing: tuple[pass_rates.Passing, ...]
     better_gold: str
     warnings: tuple[Complaint, ...]
+
+    def rehearsed(self, plan: Plan, spend: Spend, accuracy: float) -> Forecast:
+        """The same as a dry run of the plan found it."""
+        others = [complaint for complaint in self.warnings if complaint.section != "pay"]
+        warnings = (*others, *_short_of_money(plan, spend))
+        return replace(self, spend=spend, accuracy=accuracy, warnings=warnings)
+
+
+def _short_of_money(plan: Plan, spend: Spend) -> Iterator[Complaint]:
+    """A budget that will not suffice, or may not."""
+    budget, low, high = plan.pay.minor(plan.pay.budget), round(spend.low), round(spend.high)
+    if budget < high:
+        amounts = {"budget": budget, "likely": spend.total, "low": low, "high": high}
+        shown = {name: plan.pay.shown(amount) for name, amount in amounts.items()}
+        name = "below" if budget < low else "inside"
+        yield Complaint.of("pay.budget", f"office.plan.budget.{name}", **shown)
 
 
 def set_sizes(plan: Plan, pool: Sequence[Pair]) -> list[int]:
@@ -122,7 +186,7 @@ def _too_little_gold(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
         yield Complaint.of(key, "office.plan.gold.few", needed=first, there=sets)
     if problem := unpassable(plan, rows.gold, sizes_of(plan, rows)):
         yield Complaint("files", "gold", problem)
-    workers, needed = plan.people.workers, _batches(plan, rows)
+    workers, needed = plan.people.workers, batches_of(plan, rows)
     possible = sets // plan.gold_per_hit * workers
     if workers and needed > possible:
         figures = {"sets": sets, "workers": workers, "possible": possible, "needed": needed}
@@ -154,56 +218,154 @@ def unpassable(plan: Plan, rows: Sequence[GoldRow], sizes: Sizes) -> Text | None
 # --- cost, time, supply ---------------------------------------------------------------------------
 
 
-def _batches(plan: Plan, rows: CampaignRows) -> int:
+def batches_of(plan: Plan, rows: CampaignRows) -> int:
+    """How many batches there are if none fails a check."""
     if plan.owner:
         return len({name for name, _ in rows.pool})
+    return math.ceil(_full_batches(plan, rows))
+
+
+def _full_batches(plan: Plan, rows: CampaignRows) -> float:
     wanted = len(set_sizes(plan, counted(rows))) * plan.sets.target
-    return math.ceil(wanted / max(1, plan.counted_per_hit))
+    return wanted / max(1, plan.counted_per_hit)
 
 
-def forecast(plan: Plan, rows: CampaignRows) -> Forecast:
-    """What a plan comes to."""
+def documents_in_batch(plan: Plan, pool: float, gold: float) -> float:
+    """The documents of a full batch; `pool` and `gold` are how many a set has on average.
+
+    Where topics have owners, a batch is a topic, and `pool` is how many documents one has.
+    """
+    return pool if plan.owner else plan.counted_per_hit * pool + plan.gold_per_hit * gold
+
+
+def hourly_wage(plan: Plan, documents: float) -> int:
+    """What an hour of work pays, in minor units: to organisers and to workers the same figure.
+
+    It is that of a typical person, who takes the test (once) and then does five batches with so
+    many documents: a test that pays badly is not hidden.
+    """
+    test = plan.qualification.sets * plan.sets.size if plan.way.gold and not plan.owner else 0
+    pay = BATCHES_MEDIAN * plan.pay_of("judge")
+    pay += plan.pay_of("qualification") if test else 0
+    seconds = BATCHES_MEDIAN * documents * plan.seconds_of(1) + plan.seconds_of(test)
+    return round(pay / seconds * 3600) if seconds else 0
+
+
+def essentials(plan: Plan) -> Plan:
+    """A plan as far as its cost depends on it: two that are equal here have one forecast."""
+    about, pay, files = plan.campaign, plan.pay, plan.files
+    return replace(
+        plan,
+        campaign=About(mode=about.mode, way=about.way),
+        scale=Grades(grades=plan.scale.grades, relevant_from=plan.scale.relevant_from),
+        files=replace(files, topics="", documents="", priorities="", runs=tuple(files.runs)),
+        pay=replace(pay, currency="", budget=0, appeal_days=0, seconds_per_document=1),
+        people=People(),
+        platform=Platform(),
+        release=Releasing(),
+        text="",
+    )
+
+
+def workload(plan: Plan, rows: CampaignRows) -> Workload:
+    """What is to be judged, in numbers."""
+    sets = len(set_sizes(plan, counted(rows)))
+    batches = float(batches_of(plan, rows)) if plan.owner else _full_batches(plan, rows)
+    gold = cut_gold(plan, rows.gold, sizes_of(plan, rows))[0] if plan.gold_per_hit else []
+    tests = gold_parts(rows.qualification, plan.sets.size, random.Random(0))
+    return workload_of(plan, batches, sets, *(tuple(map(_grades, each)) for each in (gold, tests)))
+
+
+def workload_of(
+    plan: Plan,
+    batches: float,
+    sets: int,
+    gold: tuple[tuple[int, ...], ...],
+    tests: tuple[tuple[int, ...], ...],
+) -> Workload:
+    """So many full batches, of so many sets, with gold and tests of these grades."""
+    hidden = plan.gold_per_hit
+    # nobody judges a set twice, nor meets the same gold twice
+    supply = math.ceil(sets / max(1, plan.counted_per_hit))
+    if plan.owner:
+        supply = MOST_STEPS
+    elif hidden:
+        supply = min(supply, len(gold) // hidden)
+    return Workload(
+        batches=batches,
+        gold=tuple(filter(None, gold)) if hidden else (),
+        tests=tuple(filter(None, tests)),
+        supply=min(MOST_STEPS, supply),
+    )
+
+
+def _grades(rows: Sequence[GoldRow]) -> tuple[int, ...]:
+    return tuple(row.grade for row in rows if row.grade is not None)
+
+
+@lru_cache(maxsize=64)  # pages ask for the same again and again
+def spread_of(plan: Plan, load: Workload, crowd: str, per_hour: float) -> tuple[Outlay, float]:
+    """What campaigns of the `essentials` of a plan cost, and how much the log of that varies."""
+    costs, varies = campaigns(plan, load, CROWDS[crowd], per_hour)
+    return Outlay(**dict(zip(ITEMS, costs.mean(axis=0).tolist(), strict=True))), varies
+
+
+def _spend(plan: Plan, rows: CampaignRows, crowd: str, per_hour: float) -> Spend:
+    load = workload(plan, rows)
+    strange = {grade for grades in (*load.gold, *load.tests) for grade in grades}
+    if not plan.paid or not load.batches or strange - set(plan.scale.grades):
+        return Spend(Outlay(), 0.0, 0.0, crowd)
+    items, varies = spread_of(essentials(plan), load, crowd, per_hour)
+    return Spend.of(items, varies, crowd, robots=False)
+
+
+def forecast(
+    plan: Plan, rows: CampaignRows, *, crowd: str = "mixed", per_hour: float = PER_HOUR
+) -> Forecast:
+    """What a plan comes to, if people like those of a crowd come."""
     sizes = set_sizes(plan, counted(rows))
     gold = gold_levels(plan, rows.gold, sizes_of(plan, rows))
-    batches, hidden = _batches(plan, rows), plan.gold_per_hit
+    batches, hidden = batches_of(plan, rows), plan.gold_per_hit
+    topics = len({name for name, _ in rows.pool})
     judgements = sum(sizes) * plan.sets.target
+    of_set = sum(sizes) / max(1, topics if plan.owner else len(sizes))
     gold_size = sum(map(len, gold)) / len(gold) if gold else 0.0
-    documents = (judgements + batches * hidden * gold_size) / max(1, batches)
-    minutes = plan.seconds_of(1) * documents / 60
-    pay = plan.pay.minor(plan.pay.hit)
+    documents = documents_in_batch(plan, of_set, gold_size)
+    shown = judgements + batches * hidden * gold_size
     per_worker = len(gold) // hidden if hidden else None
     passes = pass_rates.passing(plan, gold, rows.qualification) if hidden and gold else ()
     workers = max(plan.sets.target, math.ceil(batches / per_worker) if per_worker else 1)
-    tests = workers * pass_rates.tests_per_worker(plan, rows.qualification)
-    done_again = batches * pay / pass_rates.accepted_share(plan, passes)
+    spend = _spend(plan, rows, crowd, per_hour)
     return Forecast(
         pairs=len(set(rows.pool)),
-        topics=len({name for name, _ in rows.pool}),
+        topics=topics,
         sets=len(sizes),
         judgements=judgements,
         batches=batches,
-        cost=batches * pay,
+        cost=batches * plan.pay_of("judge"),
         budget=plan.pay.minor(plan.pay.budget),
-        hours=minutes * batches / 60,
-        minutes_per_batch=minutes,
-        hourly=round(pay / minutes * 60) if minutes else 0,
-        likely_cost=round(done_again + tests * plan.pay_of("qualification")),
+        hours=plan.seconds_of(1) * shown / 3600,
+        minutes_per_batch=plan.seconds_of(1) * documents / 60,
+        hourly=hourly_wage(plan, documents),
+        spend=spend,
         accuracy=pass_rates.majority_accuracy(plan, passes),
         gold_sets=len(gold),
         batches_per_worker=per_worker,
         workers_needed=workers,
         passing=passes,
         better_gold=pass_rates.better_gold(plan, gold) if hidden and gold else "",
-        warnings=(*_warnings(plan, rows, sizes, gold, batches * pay), *pass_rates.useless(passes)),
+        warnings=(
+            *_warnings(plan, rows, sizes, gold),
+            *_short_of_money(plan, spend),
+            *pass_rates.useless(passes),
+        ),
     )
 
 
 def _warnings(
-    plan: Plan, rows: CampaignRows, sizes: list[int], gold: list[tuple[int, ...]], cost: int
+    plan: Plan, rows: CampaignRows, sizes: list[int], gold: list[tuple[int, ...]]
 ) -> Iterator[Complaint]:
     yield from plan.way.warnings(rows)
-    if cost > plan.pay.minor(plan.pay.budget):
-        yield Complaint.of("pay.budget", "office.plan.budget.target", cost=plan.pay.shown(cost))
     if not plan.gold_per_hit:
         return
     strange = {row.topic for row in rows.gold} - {name for name, _ in rows.pool}

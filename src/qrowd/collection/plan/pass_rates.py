@@ -298,26 +298,3 @@ def _majority(n: int, right: float) -> float:
         for k in range(n // 2, n + 1)
     ]
     return min(1.0, sum(chance[1:]) + (0.0 if n % 2 else chance[0] / 2))
-
-
-def accepted_share(plan: Plan, rows: Sequence[Passing]) -> float:
-    """The share of paid batches that count."""
-    paid = plan.checks.binary.action in ("exclude", "screen-out", SURELY)
-    if not rows or not paid:
-        return 1.0
-    come = {row.worker: CROWD[row.worker] * row.qualification for row in rows}
-    accepted = sum(come[row.worker] * row.batch for row in rows)
-    return max(0.05, accepted / (sum(come.values()) or 1.0))
-
-
-def tests_per_worker(plan: Plan, tests: Sequence[GoldRow]) -> float:
-    """How many qualifications are taken, and paid, for each worker who passes one."""
-    if not plan.qualification.sets:
-        return 0.0
-    taken = passed = 0.0
-    for worker in WORKERS:
-        qualified = qualifies(plan, tests, worker)
-        fails = (1 - qualified) ** (1 / plan.qualification.tries)
-        taken += CROWD[worker.name] * sum(fails**n for n in range(plan.qualification.tries))
-        passed += CROWD[worker.name] * qualified
-    return taken / max(0.05, passed)

@@ -87,6 +87,11 @@ class Files:
 
     topics: str = param("", "topics (TREC, JSON lines, TSV)")
     documents: str = param("", "documents (JSON lines, TSV, TREC, a folder)")
+    blank: str = param(
+        "",
+        "documents without a text: judged by their titles, or left out; as they are, if empty",
+        choices=("", "title", "leave out"),
+    )
     pool: str = param("", "pairs to judge: qrels, or two columns, topic and doc")
     runs: tuple[str, ...] = param((), "runs whose top documents are the pool")
     depth: int = param(20, "how many documents of each run enter the pool", at_least=1)

@@ -9,11 +9,13 @@ from fastapi import APIRouter, UploadFile
 from pydantic import BaseModel
 from sqlalchemy import select
 
+from qrowd.collection.books.prospect import batch_documents
 from qrowd.collection.database.schema import campaign
+from qrowd.collection.database.store import Work
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.files import read_plan_files
-from qrowd.collection.plan.forecast import forecast, refuse_unmeetable
-from qrowd.collection.plan.sections import SURELY, Plan
+from qrowd.collection.plan.forecast import forecast, hourly_wage, refuse_unmeetable
+from qrowd.collection.plan.sections import SURELY
 from qrowd.collection.plan.toml import read_plan
 from qrowd.errors import RuleError
 from qrowd.web.access import Administrator, Signed, TheStore, roles_of
@@ -38,7 +40,7 @@ class Terms(BaseModel):
 
 
 class About(BaseModel):
-    """What anybody may know before taking part. Pay is in minor units."""
+    """What anybody may know before taking part. Pay is in minor units; `hourly` has the test."""
 
     name: str
     title: str
@@ -56,6 +58,7 @@ class About(BaseModel):
     documents_per_batch: int
     batches_per_visit: int | None
     minutes_per_batch: float
+    hourly: int
     pay: int
     currency: str
     digits: int
@@ -67,13 +70,13 @@ class About(BaseModel):
     consent: Terms
 
 
-def about(plan: Plan, state: str) -> About:
-    """What a plan says to everybody."""
-    documents = plan.hit.sets * plan.sets.size
+def about(work: Work) -> About:
+    """What a campaign says to everybody."""
+    plan, documents = work.plan, batch_documents(work)
     return About(
         name=plan.campaign.name,
         title=plan.campaign.title or plan.campaign.name,
-        state=state,
+        state=work.state,
         mode=plan.campaign.mode,
         way=plan.way.name,
         script=plan.way.script,
@@ -84,11 +87,12 @@ def about(plan: Plan, state: str) -> About:
         cuts=list(plan.way.cuts(plan)),
         instructions=plan.campaign.instructions,
         examples=list(plan.campaign.examples),
-        documents_per_batch=documents,
+        documents_per_batch=round(documents),
         batches_per_visit=None  # any number
         if plan.platform.preset == "own"
         else plan.campaign.hits_per_session,
-        minutes_per_batch=plan.seconds_of(documents) / 60,
+        minutes_per_batch=plan.seconds_of(1) * documents / 60,
+        hourly=hourly_wage(plan, documents),
         pay=plan.pay_of("judge"),
         currency=plan.pay.currency,
         digits=plan.pay.digits,
@@ -119,7 +123,7 @@ def listed(bearer: Signed, store: TheStore) -> list[Listed]:
 def public(name: str, store: TheStore) -> About:
     """What anybody may know before taking part."""
     with store.read(name) as work:
-        return about(work.plan, work.state)
+        return about(work)
 
 
 class Made(BaseModel):
@@ -151,6 +155,6 @@ def make(files: list[UploadFile], _: Administrator, store: TheStore) -> Made:
         name=plan.campaign.name,
         pairs=expected.pairs,
         batches=expected.batches,
-        cost=expected.cost,
+        cost=expected.spend.total,
         warnings=[str(warning.message) for warning in expected.warnings],
     )

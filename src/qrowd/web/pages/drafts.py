@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,13 +12,23 @@ from urllib.parse import quote
 from fastapi import Depends, Response
 from fastapi.responses import StreamingResponse
 
+from qrowd.collection.database.schema import Job
 from qrowd.collection.drafts import contents, forms
-from qrowd.collection.drafts.draft import Draft, discard, find_draft, new_draft, open_draft
+from qrowd.collection.drafts.draft import (
+    Draft,
+    DryRun,
+    discard,
+    find_draft,
+    new_draft,
+    open_draft,
+)
 from qrowd.collection.drafts.launch import problems
 from qrowd.collection.drafts.plan_file import draft_of_files, plan_of, write_bundle
 from qrowd.collection.drafts.steps import Step, StepForm, all_steps, step_named, suggested
+from qrowd.collection.plan.forecast import spend_of
 from qrowd.errors import InputError, QrowdError, RuleError
 from qrowd.texts import Text
+from qrowd.web import jobs
 from qrowd.web.files import drafts_in
 from qrowd.web.pages.frame import AdministratorVisit, Confirmation, Visit, page_router
 from qrowd.web.problems import sentence_of
@@ -34,7 +45,21 @@ def wizard_pages() -> dict[str, str]:
 
 
 def _open_draft(key: str, visit: AdministratorVisit) -> Draft:
-    return open_draft(drafts_in(visit.settings.folder), key)
+    draft = open_draft(drafts_in(visit.settings.folder), key)
+    with visit.store.snapshot() as db:
+        row = jobs.of_draft(db, key, done=True)
+    return replace(draft, dry_run=_dry_run(draft, row)) if row else draft
+
+
+def _dry_run(draft: Draft, row: Job) -> DryRun | None:
+    """What a job found; None where an earlier version ran it, or what it tried cannot be read."""
+    result = json.loads(row.result or "{}")
+    spend = spend_of(result)
+    try:
+        tried = open_draft(draft.folder.parent, draft.key, json.loads(row.parameters)["version"])
+    except (InputError, RuleError):
+        return None
+    return DryRun(tried.plan, spend, result["accuracy"]["middle"]) if spend else None
 
 
 OpenDraft = Annotated[Draft, Depends(_open_draft)]
@@ -186,10 +211,22 @@ def take(draft: OpenDraft, name: str, visit: AdministratorVisit) -> Response:
         if isinstance(error, RuleError) and error.code != "conflict":
             raise
         return _again(visit.with_problem(error, 422), draft, form)
-    if step.comes_again(form):
+    message = _read_lines(saved, form)
+    if step.comes_again(saved, form):
         return visit.go(address(saved, name))
+    if visit.text("rest"):
+        ready, wanting = forms.take_suggestions(saved, visit.signed.name, visit.store.clock())
+        if wanting:
+            message = Text("office.wizard.rest.wanting")
+        return visit.go(address(ready, wanting or LAST[0]), message=message)
     order = list(wizard_pages())
-    return visit.go(address(saved, order[order.index(name) + 1]))
+    return visit.go(address(saved, order[order.index(name) + 1]), message=message)
+
+
+def _read_lines(draft: Draft, form: StepForm) -> Text | None:
+    """What was read of the files that a form brought."""
+    lines = [line for kind in form.files if (line := contents.read_line(draft, kind))]
+    return lines[0] if lines else None
 
 
 @router.post("/drafts/{key}/{name}/preview")
@@ -248,6 +285,10 @@ def _step(visit: Visit, draft: Draft, name: str) -> Response:
     return visit.show(
         f"organiser/steps/{name}.html.j2",
         material=contents.campaign_rows(draft),
+        lines=[
+            line for kind in step_named(name).uploads if (line := contents.read_line(draft, kind))
+        ],
+        rest=len(all_steps().keys() - {*draft.answered, name}),
         **shared(draft, name),
         **step_named(name).shown(draft),
     )

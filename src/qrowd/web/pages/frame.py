@@ -44,6 +44,7 @@ TABS = (
 YES = Text("office.confirmation.yes")
 MESSAGE_SECONDS = 3600
 MOST_FIELDS = 5_000
+_DRAFT_FORM = re.compile(r"/drafts/[a-z0-9]{12}(/(?!delete)[a-z]+)?")
 _OWN = re.compile(r"/(?![/\\])[^\x00-\x20\\]*")
 
 
@@ -358,8 +359,12 @@ class PageRoute(APIRoute):
 
 def _problem(request: Request, status: int, message: str) -> Response:
     if status == 401:
-        here = request.url.path if request.method in SAFE_METHODS else "/campaigns"
-        return RedirectResponse(f"/sign-in?{urlencode({'next': here})}", 303)
+        if request.method in SAFE_METHODS:
+            goal = {"next": request.url.path}
+        else:  # back to the page of the form, which has to be filled in again
+            form = _DRAFT_FORM.match(request.url.path)
+            goal = {"next": form[0] if form else "/campaigns", "unsaved": "yes"}
+        return RedirectResponse(f"/sign-in?{urlencode(goal)}", 303)
     visit = Visit(request, request.app.state.store, access.settings_of(request))
     return visit.show_problem(status, message)
 

@@ -68,7 +68,7 @@ def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTM
     """The page of a campaign's workers, at the screen that fits; or their own page."""
     try:
         with store.read(name) as work:
-            plan, campaign = work.plan, about(work.plan, work.state)
+            plan, campaign = work.plan, about(work)
             refused = _refused(work, request)
     except RuleError as error:
         return show_problem(request, Text("problem.campaign"), status_of(error), str(error))

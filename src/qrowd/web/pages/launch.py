@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 from fastapi import Response
@@ -12,13 +13,15 @@ from markupsafe import Markup
 
 from qrowd.collection.database.schema import Job
 from qrowd.collection.drafts import contents
-from qrowd.collection.drafts.draft import Draft, discard
+from qrowd.collection.drafts.draft import Draft, discard, save_newest
 from qrowd.collection.drafts.launch import everybody_passes, problems, warnings
 from qrowd.collection.drafts.launch import launch as launch_draft
+from qrowd.collection.plan.changes import change
 from qrowd.collection.plan.exposure import exposure_of
-from qrowd.collection.plan.forecast import Forecast
+from qrowd.collection.plan.forecast import Forecast, Spend, spend_of
 from qrowd.collection.plan.pass_rates import HITS, found_out, nobody_leaves, screens
-from qrowd.collection.plan.sections import Pay
+from qrowd.collection.plan.sections import Pay, Plan
+from qrowd.collection.plan.turnout import CROWDS, ITEMS, PER_HOUR
 from qrowd.errors import MissingExtraError, RuleError
 from qrowd.rendering import percent, thousands
 from qrowd.texts import Text, listed
@@ -29,8 +32,9 @@ from qrowd.web.pages.frame import AdministratorVisit, Confirmation, campaign_add
 from qrowd.web.pages.quality import embedded
 
 router = page_router()
-CROWDS = ("mixed", "careful", "rough")  # of robots, as `robots.rehearsal` has them
 MOST_PER_HOUR = 10_000.0
+ASKED_LAST = ("release.licence", "release.contact")  # keys of the plan
+LICENCES = ("CC BY 4.0", "CC BY-SA 4.0", "CC BY-NC 4.0", "CC0 1.0")
 
 
 # --- who would pass -------------------------------------------------------------------------------
@@ -79,7 +83,8 @@ def rehearsal(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     return visit.show(
         "organiser/rehearsal.html.j2",
         run=_run(draft, row) if row else None,
-        crowds=CROWDS,
+        crowds=list(CROWDS),
+        per_hour=PER_HOUR,
         lacking=problems(draft),
         **shared(draft, "rehearsal"),
     )
@@ -90,7 +95,7 @@ def rehearse(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """Start a dry run, as a job in the background."""
     crowd = visit.text("crowd", "mixed")
     try:
-        rate = float(visit.text("per_hour", "12").replace(",", "."))
+        rate = float(visit.text("per_hour", f"{PER_HOUR:g}").replace(",", "."))
     except ValueError:
         rate = 0.0
     if crowd not in CROWDS or not 0 < rate <= MOST_PER_HOUR:
@@ -103,27 +108,43 @@ def rehearse(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     return visit.go(address(draft, "rehearsal"))
 
 
-def _run(draft: Draft, row: Job) -> dict[str, Any]:
+def _run(draft: Draft, row: Job) -> dict[str, Any] | None:
     """A dry run as the page shows it: how far it is, or what it found."""
     result = json.loads(row.result) if row.result else {}
-    done = row.state == "done"
+    done, pay = row.state == "done", draft.plan.pay
+    spend = spend_of(result) if done else None
+    if done and spend is None:  # an earlier version ran it, which had no items
+        return None
     return {
         "state": row.state,
         "progress": 1.0 if done else float(result.get("progress", 0.0)),
         "problem": row.problem or "",
-        "outdated": done and json.loads(row.parameters)["version"] != draft.version,
-        "facts": _facts(result, draft.plan.pay) if done else [],
+        "outdated": draft.dry_run is not None and not draft.dry_run.holds_for(draft.plan),
+        "facts": [_cost(spend, pay), *_facts(result)] if spend else [],
+        "items": items_of(spend, pay) if spend else [],
         "lines": _lines(result) if done else [],
     }
 
 
-def _facts(estimate: Mapping[str, Any], pay: Pay) -> list[Fact]:
+def items_of(spend: Spend, pay: Pay) -> list[tuple[Text, str]]:
+    """What money is spent on, without what costs nothing."""
+    amounts = [(item, getattr(spend.items, item)) for item in ITEMS]
+    return [
+        (Text(f"office.spend.{item.replace('_', '-')}"), pay.shown(round(amount)))
+        for item, amount in amounts
+        if round(amount)
+    ]
+
+
+def _cost(spend: Spend, pay: Pay) -> Fact:
+    ends = {"low": pay.shown(round(spend.low)), "high": pay.shown(round(spend.high))}
+    interval = Text("office.rehearsal.interval", **ends)
+    return Text("office.rehearsal.cost"), pay.shown(spend.total), interval
+
+
+def _facts(estimate: Mapping[str, Any]) -> list[Fact]:
     """What dry runs found: what it is, the typical value, where it may be."""
-    shown: dict[str, Callable[[float], Text | str]] = {
-        "cost": lambda amount: pay.shown(round(amount)),
-        "hours": duration,
-        "accuracy": percent,
-    }
+    shown: dict[str, Callable[[float], Text | str]] = {"hours": duration, "accuracy": percent}
     facts = []
     for name, show in shown.items():
         ends = {end: show(estimate[name][end]) for end in ("low", "middle", "high")}
@@ -173,10 +194,15 @@ def _counted(names: str, numbers: Mapping[str, int]) -> Any:
 @router.get("/drafts/{key}/launch")
 def ready(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """What will be launched, and what is still to be mended."""
+    expected, name = contents.forecast_of(draft), visit.signed.name
     return visit.show(
         "organiser/launch.html.j2",
         lacking=problems(draft),
         warned=warnings(draft),
+        licence=draft.plan.release.licence or LICENCES[0],
+        licences=LICENCES,
+        contact=draft.plan.release.contact or (name if "@" in name else ""),
+        items=items_of(expected.spend, draft.plan.pay) if expected else [],
         **shared(draft, "launch"),
     )
 
@@ -187,17 +213,28 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     if problems(draft):
         return visit.go(address(draft, "launch"))
     if not visit.sure:
+        asked = {key: visit.text(key) for key in ASKED_LAST if key in visit.form}
+        if asked:
+            plan = partial(_with_texts, texts=asked)
+            save_newest(draft, plan, visit.signed.name, visit.store.clock(), "")
         return visit.confirm(_confirmation(draft))
     act = launch_draft(visit.store, draft, visit.signed.name)
     # the runs that made the pool are the systems that are scored later
-    with visit.store.read(draft.plan.campaign.name) as work:
+    with visit.store.write(draft.plan.campaign.name) as work:
         files = CampaignFiles(visit.store, visit.settings.folder, work.campaign)
+        run = jobs.of_draft(work.db, draft.key, done=True)
+        if run and draft.dry_run and draft.dry_run.holds_for(draft.plan):
+            jobs.hand_over(work, run.id)
     for name in draft.plan.files.runs:
         path = draft.folder / name
         shutil.copyfile(path, files.runs / file_name(path.name))
     discard(draft)
     message = Text("office.launch.done")
     return visit.go(campaign_address(draft.plan.campaign.name), message=message, undo=act)
+
+
+def _with_texts(draft: Draft, texts: Mapping[str, str]) -> Plan:
+    return change(draft.plan, texts)
 
 
 def _confirmation(draft: Draft) -> Confirmation:
@@ -211,17 +248,27 @@ def _confirmation(draft: Draft) -> Confirmation:
         Text("office.launch.undo"),
         Text("office.launch.later"),
     ]
+    short = [warning for warning in expected.warnings if warning.section == "pay"]
+    follows[:0] = [Text("office.launch.short-of-money", problem=each.message) for each in short]
     if useless:
         follows.insert(0, Text("office.launch.look", problem=useless))
-    cost = Text("office.launch.unpaid")
-    if draft.plan.pay.hit:
-        likely, most = money(expected.likely_cost), money(expected.budget)
-        cost = Text("office.launch.cost", likely=likely, most=most)
+    cost, spend = Text("office.launch.unpaid"), expected.spend
+    if draft.plan.paid:
+        cost = Text(
+            "office.launch.cost",
+            likely=money(spend.total),
+            low=money(round(spend.low)),
+            high=money(round(spend.high)),
+            most=money(expected.budget),
+        )
+    # below the interval, it is all but sure that the budget ends first
+    ends_first = bool(short) and expected.budget < round(spend.low)
+    doubt = "office.launch.doubt" if useless else "office.launch.doubt.money"
     return Confirmation(
-        title=Text("office.launch.doubt" if useless else "office.launch.sure"),
+        title=Text(doubt if useless or ends_first else "office.launch.sure"),
         follows=follows,
         cost=cost,
         button=Text("office.launch.button"),
         back=address(draft, "launch"),
-        doubtful=useless is not None,
+        doubtful=useless is not None or ends_first,
     )

@@ -69,8 +69,11 @@ def ask_who(visit: Anybody) -> Response:
     """The form."""
     with visit.store.snapshot() as db:
         fresh = no_account_yet(db)
-    goal = own_address(visit.request.query_params.get("next", ""))
-    return visit.show("organiser/sign_in.html.j2", goal=goal, fresh=fresh, login="")
+    query = visit.request.query_params
+    goal, unsaved = own_address(query.get("next", "")), "unsaved" in query
+    return visit.show(
+        "organiser/sign_in.html.j2", goal=goal, fresh=fresh, login="", unsaved=unsaved
+    )
 
 
 @router.post("/sign-in")

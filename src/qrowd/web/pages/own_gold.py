@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import PurePosixPath
 
 from fastapi import Response
 from markupsafe import Markup
@@ -34,6 +35,8 @@ def _documents(path: str) -> Documents:
 @router.get("/drafts/{key}/gold/grade")
 def sheets(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """Documents of one topic to grade."""
+    if lost := contents.lost_files(draft, "documents"):
+        raise InputError(str(Text("office.plan.uploaded.lost", name=PurePosixPath(lost[0]).name)))
     ready = bool(draft.plan.files.documents and contents.pool_of(draft))
     pairs = own_gold.proposed(draft) if ready else []
     topics = {row.name: row for row in contents.rows_of(draft, "topics")}

@@ -11,15 +11,15 @@ from sqlalchemy import select
 from qrowd.collection.database.schema import NAMED_PAIRS, PAIR_NAMES, document, gold, pair, topic
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.people import entry
+from qrowd.collection.plan.turnout import GOOD_SECONDS, MEDIAN_SECONDS, PER_HOUR
 from qrowd.data.qrels import Qrels
 from qrowd.simulation.crowd import confusions, kinds_of, paces, patterns
 from qrowd.simulation.setting import KINDS, Setting
 from qrowd.web.judgements import grades_of
-from qrowd.web.robots.robot import CALM, MEDIAN_SECONDS, Habits, Robot, Truth, pace_of
+from qrowd.web.robots.robot import CALM, Habits, Robot, Truth, pace_of
 
 _LINK_DAYS = 3650
 _EMPTY = hashlib.sha256(b"").hexdigest()  # of a document without content
-_GOOD_SECONDS = 20.0  # the pace of good assessors in `simulate`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,7 +27,7 @@ class Crowd:
     """Who comes to judge."""
 
     robots: int = 40
-    per_hour: float = 12.0
+    per_hour: float = PER_HOUR
     setting: Setting = field(default_factory=Setting)
     habits: Habits = CALM
     truth: Qrels | None = None
@@ -97,7 +97,7 @@ def make_robots(store: Store, name: str, crowd: Crowd, truth: Truth) -> list[Rob
             if KINDS[kind[at]] == "pattern"
             else (),
             habits=crowd.habits,
-            pace=pace_of(children[at], MEDIAN_SECONDS * float(pace[at]) / _GOOD_SECONDS),
+            pace=pace_of(children[at], MEDIAN_SECONDS * float(pace[at]) / GOOD_SECONDS),
             most_batches=crowd.most_batches,
         )
         for at in range(number)

@@ -14,25 +14,34 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import NormalDist
 
 import numpy as np
 from scipy.special import stdtrit
+from sqlalchemy import func, select
 
 import qrowd as q
 from qrowd.collection.books import ledger
 from qrowd.collection.books.progress import coverage, last_answer
 from qrowd.collection.database.opening import open_store
-from qrowd.collection.database.store import Store
+from qrowd.collection.database.schema import assignment
+from qrowd.collection.database.store import Store, Work
 from qrowd.collection.database.transfer import backup
 from qrowd.collection.material.campaign_rows import create_campaign
-from qrowd.collection.plan.forecast import counted, forecast
+from qrowd.collection.plan.forecast import (
+    Z90,
+    Spend,
+    batches_of,
+    counted,
+    essentials,
+    spread_of,
+    workload,
+)
 from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import plan_text
+from qrowd.collection.plan.turnout import CROWDS, ITEMS, PER_HOUR, Outlay
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
-from qrowd.simulation.setting import Setting
 from qrowd.web.app import make_app
 from qrowd.web.files import CampaignFiles
 from qrowd.web.judgements import snapshot
@@ -40,41 +49,25 @@ from qrowd.web.robots.crowd import Crowd, by_content, make_robots, truth_of
 from qrowd.web.robots.traffic import Clock, in_process, rehearse
 from qrowd.web.settings import Settings
 
-_Z90 = NormalDist().inv_cdf(0.95)  # a 90 % interval is so many standard errors to each side
-
-MOST_JUDGEMENTS = 600  # of one dry run of a plan
-TIMES = 4
+MOST_JUDGEMENTS = 1200  # of one dry run of a plan
+ALL_JUDGEMENTS = 2400  # of all its dry runs together
+TIMES = 4  # dry runs at most; two at least
 LEAST_ROBOTS = 24
 PROGRESS_EVERY = 50  # requests
-CROWDS = {
-    "careful": Setting(
-        good=0.8, sloppy=0.12, biased=0.08, random=0, yes=0, no=0, pattern=0, adversarial=0
-    ),
-    "mixed": Setting(),
-    "rough": Setting(
-        good=0.3,
-        sloppy=0.25,
-        biased=0.12,
-        random=0.13,
-        yes=0.08,
-        no=0.06,
-        pattern=0.04,
-        adversarial=0.02,
-    ),
-}
 
 
 @dataclass(frozen=True)
 class Rehearsal:
     """What a dry run found. Money is in minor units; accuracy's interval is over topics.
 
-    `hours` pass until the last answer.
+    `hours` pass until the last answer. Who would have come when all was judged is not in it.
     """
 
     robots: dict[str, int]
     requests: int
     hours: float
     spent: int
+    outlay: Outlay
     judgements: int
     batches: dict[str, int]
     left: dict[str, int]
@@ -125,22 +118,47 @@ def judge(
     chance = np.random.default_rng(crowd.seed + 1)
     arrivals = np.cumsum(chance.exponential(3600 / crowd.per_hour, crowd.robots))
     settings = Settings.of_folder(folder, store.url)
+
+    def all_held() -> bool:
+        with files.read() as work:
+            wanted, held = coverage(work)
+        return held >= wanted
+
     with in_process(make_app(settings, store)) as send:
-        requests = rehearse(send, clock, robots, arrivals.tolist(), progress)
+        requests = rehearse(send, clock, robots, arrivals.tolist(), progress, all_held)
     with files.read() as work:
-        money, last = ledger.balance(work), last_answer(work)
+        money, last, outlay = ledger.balance(work), last_answer(work), outlay_of(work)
     taken = snapshot(files)
     merged = q.get(method).fit(taken.judgements, taken.given())
     return Rehearsal(
-        robots=dict(Counter(robot.kind for robot in robots)),
+        robots=dict(Counter(robot.kind for robot in robots if robot.token)),
         requests=requests,
         hours=max(0, (last or began) - began) / 3_600_000,
         spent=money.owed + money.settled,
+        outlay=outlay,
         judgements=len(taken.judgements),
         batches=_together(robot.tally.ended for robot in robots),
-        left=dict(Counter(robot.tally.why or "had enough" for robot in robots)),
+        left=dict(Counter(robot.tally.why or "had enough" for robot in robots if robot.token)),
         labels=q.score_labels(merged, truth),
     )
+
+
+def outlay_of(work: Work) -> Outlay:
+    """What a campaign has cost so far, by item."""
+    a = assignment.c
+    earned = func.sum(a.earned + a.paid)
+    query = select(a.kind, a.state, earned).where(work.own(assignment)).group_by(a.kind, a.state)
+    spent = dict.fromkeys(ITEMS, 0.0)
+    gold = work.plan.gold_per_hit / max(1, work.plan.hit.sets)
+    named = {"qualification": "tests", "review": "reviews"}
+    for kind, state, amount in work.db.execute(query):
+        item = named.get(kind) or {"excluded": "failed", "screened-out": "screened_out"}.get(state)
+        if item:
+            spent[item] += float(amount)
+        else:
+            spent["judging"] += float(amount) * (1 - gold)
+            spent["gold"] += float(amount) * gold
+    return Outlay(**spent)
 
 
 def _together(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -163,11 +181,12 @@ class Span:
 class Estimate:
     """What dry runs found. Money in minor units; `done` is the share of wanted judgements.
 
-    The interval of `accuracy` is over topics and crowds, those of cost and time over crowds.
+    The interval of `accuracy` is over topics and crowds, that of time over crowds; that of what is
+    spent has 90 of 100 campaigns.
     """
 
     times: int
-    cost: Span
+    spend: Spend
     hours: Span
     accuracy: Span
     done: float
@@ -182,23 +201,25 @@ def try_out(
     rows: CampaignRows,
     *,
     crowd: str = "mixed",
-    per_hour: float = 12.0,
+    per_hour: float = PER_HOUR,
     seed: int = 0,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Estimate:
     """Let robots do a plan a few times; `progress` hears which share is done."""
     part, share = _part(plan, rows, seed)
-    expected = forecast(plan, part)
+    batches = batches_of(plan, part)
     # the budget does not end: what it would cost is the question
-    enough = max(plan.pay.budget, 20 * expected.cost / 10**plan.pay.digits)
-    plan = replace(plan, pay=replace(plan.pay, budget=enough), text="")
-    number = min(400, max(LEAST_ROBOTS, 4 * plan.sets.target, expected.batches))
+    most = 20 * max(1, batches) * (plan.pay.hit + plan.pay.qualification + plan.pay.review)
+    plan = replace(plan, pay=replace(plan.pay, budget=max(plan.pay.budget, most)), text="")
+    number = min(400, max(LEAST_ROBOTS, 4 * plan.sets.target, batches))
+    judgements = max(1, len(part.pool) * plan.sets.target)
+    times = max(min(2, TIMES), min(TIMES, ALL_JUDGEMENTS // judgements))
     runs: list[Rehearsal] = []
     coverages: list[float] = []
-    for at in range(TIMES):
+    for at in range(times):
 
         def tell(covered: float, before: int = at) -> None:
-            progress((before + covered) / TIMES)
+            progress((before + covered) / times)
 
         comers = Crowd(robots=number, per_hour=per_hour, setting=CROWDS[crowd], seed=seed + at)
         run, covered = _once(plan, part, comers, tell)
@@ -206,12 +227,16 @@ def try_out(
         coverages.append(min(1.0, max(covered, 0.01)))
     if not any(run.judgements for run in runs):
         raise RuleError("no-judgements", "no robot's work was accepted; look at the checks")
-    cost = [run.spent / share / covered for run, covered in zip(runs, coverages, strict=True)]
-    hours = [run.hours / share / covered for run, covered in zip(runs, coverages, strict=True)]
+    scales = [1 / share / covered for covered in coverages]
+    spent = [
+        Outlay(**{item: getattr(run.outlay, item) * scale for item in ITEMS})
+        for run, scale in zip(runs, scales, strict=True)
+    ]
+    items = Outlay(**{item: sum(getattr(one, item) for one in spent) / times for item in ITEMS})
     return Estimate(
-        times=len(runs),
-        cost=_span(cost),
-        hours=_span(hours),
+        times=times,
+        spend=Spend.of(items, _varies(plan, rows, part, crowd, per_hour, times), crowd, True),
+        hours=_span([run.hours * scale for run, scale in zip(runs, scales, strict=True)]),
         accuracy=_accuracy(runs),
         done=sum(coverages) / len(coverages),
         robots=_together(run.robots for run in runs),
@@ -219,6 +244,29 @@ def try_out(
         topics=len({topic for topic, _ in part.pool}),
         share=share,
     )
+
+
+def campaign_cost(plan: Plan, rows: CampaignRows, crowd: Crowd) -> float:
+    """What one campaign of a plan costs, done by these robots; the rest by proportion."""
+    done, covered = _once(plan, rows, crowd, lambda _: None)
+    return done.spent / max(covered, 0.01)
+
+
+def _varies(
+    plan: Plan, rows: CampaignRows, part: CampaignRows, crowd: str, per_hour: float, times: int
+) -> float:
+    """How much the logarithm of the cost varies around the mean of so many dry runs.
+
+    A few dry runs cannot tell how much campaigns differ from each other, many campaigns in numbers
+    can. The mean itself is as uncertain as dry runs are few; a part varies more than the whole.
+    """
+    if not plan.paid:
+        return 0.0
+    whole, of_part = (
+        spread_of(essentials(plan), workload(plan, each), crowd, per_hour)[1]
+        for each in (rows, part)
+    )
+    return math.sqrt(whole**2 + of_part**2 / times)
 
 
 def _part(plan: Plan, rows: CampaignRows, seed: int) -> tuple[CampaignRows, float]:
@@ -282,7 +330,7 @@ def _accuracy(runs: Sequence[Rehearsal]) -> Span:
     values = [run.labels["accuracy"] for run in runs]
     limits = [run.accuracy_interval() for run in runs]
     mean = sum(values) / len(values)
-    topics = sum(((high - low) / (2 * _Z90)) ** 2 for low, high in limits) / len(limits)
+    topics = sum(((high - low) / (2 * Z90)) ** 2 for low, high in limits) / len(limits)
     crowds = sum((value - mean) ** 2 for value in values) / max(1, len(values) - 1)
-    reach = _Z90 * math.sqrt(topics + crowds)
+    reach = Z90 * math.sqrt(topics + crowds)
     return Span(mean, max(0.0, mean - reach), min(1.0, mean + reach))

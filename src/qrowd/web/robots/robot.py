@@ -24,12 +24,18 @@ from typing import Any, TypeVar
 import numpy as np
 
 from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.turnout import (
+    ABANDON,
+    BATCHES_MEDIAN,
+    BATCHES_SPREAD,
+    BETWEEN,
+    CANNOT_TELL,
+    FIRST_OF_SET,
+    GIVE_BACK,
+    MEDIAN_SECONDS,
+    WITHIN,
+)
 from qrowd.data.arrays import Floats
-
-MEDIAN_SECONDS = 19.3  # over all answers
-BETWEEN, WITHIN = 0.54, 0.76  # standard deviations of log seconds: between workers, within one
-FIRST_OF_SET = 1.86  # how much longer the first document of a set takes
-BATCHES_MEDIAN, BATCHES_SPREAD = 5.0, 1.4  # log-normal number of batches a worker does
 
 
 @dataclass(frozen=True)
@@ -37,14 +43,14 @@ class Habits:
     """How often a robot does what; shares of batches or of answers."""
 
     preview: float = 0.55  # of visits begin with a look
-    give_back: float = 0.12  # of batches are returned
-    abandon: float = 0.05  # of batches are left lying
+    give_back: float = GIVE_BACK  # of batches are returned
+    abandon: float = ABANDON  # of batches are left lying
     double: float = 0.02  # of answers are sent twice
     second_tab: float = 0.01  # of answers are sent once more from an outdated page
     lost: float = 0.02  # of replies are lost, and the answer is sent again
     late: float = 0.02  # of batches are finished after the lease has ended
     change: float = 0.05  # of answers are changed afterwards
-    cannot_tell: float = 0.01  # of documents
+    cannot_tell: float = CANNOT_TELL  # of documents
     broken: float = 0.005  # of documents
 
 

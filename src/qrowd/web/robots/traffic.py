@@ -99,8 +99,12 @@ def rehearse(
     robots: Sequence[Robot],
     arrivals: Sequence[float],
     progress: Callable[[int], None] = lambda _: None,
+    closed: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Let robots work that arrive after so many seconds; how many requests that took."""
+    """Let robots work that arrive after so many seconds; how many requests that took.
+
+    Whoever would come when it is `closed` stays away.
+    """
     start, order = clock.now, itertools.count()
     queue: list[tuple[float, int, Life, Reply | None]] = [
         (arrival, next(order), robot.live(), None)
@@ -109,7 +113,9 @@ def rehearse(
     heapq.heapify(queue)
     requests = 0
     while queue:
-        at, _, life, reply = heapq.heappop(queue)
+        at, number, life, reply = heapq.heappop(queue)
+        if number < len(robots) and closed():
+            continue
         try:
             step = life.send(reply)
         except StopIteration:

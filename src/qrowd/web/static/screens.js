@@ -18,14 +18,13 @@ function fact(name, value) {
 }
 
 function facts() {
-  const { pay, minutes_per_batch: minutes } = about;
-  const hourly = pay && minutes ? (pay * 60) / minutes : 0;
+  const { pay, hourly, minutes_per_batch: minutes } = about;
   return h(
     "dl.facts",
     fact("facts.documents", String(about.documents_per_batch)),
     fact("facts.minutes", String(Math.max(1, Math.round(minutes)))),
     pay ? fact("facts.pay", money(pay)) : null,
-    hourly ? fact("facts.hourly", money(Math.round(hourly))) : null,
+    hourly ? fact("facts.hourly", money(hourly)) : null,
   );
 }
 

@@ -20,7 +20,7 @@ async function refresh() {
   const turn = latest;
   const request = { method: "POST", body: answers() };
   const reply = await fetch(side.dataset.preview, request).catch(() => null);
-  if (!reply?.ok || turn !== latest) return;
+  if (!reply?.ok || reply.redirected || turn !== latest) return; // redirected: signed out
   const page = new DOMParser().parseFromString(await reply.text(), "text/html");
   if (turn === latest) side.replaceChildren(...page.body.childNodes);
 }

@@ -75,8 +75,8 @@ class Step:
         """The plan, which has the form's texts and files by now, with what else follows."""
         return plan
 
-    def comes_again(self, form: StepForm) -> bool:
-        """Whether the form leads to this step once more, instead of to the next."""
+    def comes_again(self, draft: Draft, form: StepForm) -> bool:
+        """Whether the form, which the draft has by now, leads to this step once more."""
         return False
 
     def problems(self, draft: Draft) -> Iterator[Complaint]:

@@ -80,6 +80,16 @@ class Qualification(Step):
     uploads = ("qualification",)
     off: ClassVar = {"qualification.sets": "0"}
     percents = ("qualification.pass_share",)
+    choices = ("source",)  # gold: a test is split off it
+
+    def follow(self, draft: Draft, plan: Plan, form: StepForm) -> Plan:
+        """A test out of the gold, if that is wanted."""
+        split = form.choices.get("source") == "gold"
+        return own_gold.split_test(draft, plan) if split else plan
+
+    def shown(self, draft: Draft) -> Mapping[str, Any]:
+        """How many gold sets there are to split a test off."""
+        return {"gold_sets": own_gold.sets_made(draft) if draft.plan.gold_per_hit else 0}
 
     def problems(self, draft: Draft) -> Iterator[Complaint]:
         """Each pair needs a topic and a text."""

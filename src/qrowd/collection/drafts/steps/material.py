@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from qrowd.collection.drafts.contents import depth_costs, pool_of, without_text
+from qrowd.collection.drafts.contents import depth_costs, documents_of, pool_of, without_text
 from qrowd.collection.drafts.draft import Draft
 from qrowd.collection.drafts.steps import Step, StepForm
 from qrowd.collection.plan.changes import name_of, refuse_name, set_key
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.sections import Plan
 from qrowd.errors import InputError
+
+LONGEST_TITLE = 200
 
 
 class Name(Step):
@@ -22,6 +24,11 @@ class Name(Step):
 
     def follow(self, draft: Draft, plan: Plan, form: StepForm) -> Plan:
         """A name from the title; one that is taken is told at once, not at launch."""
+        if len(plan.campaign.title) > LONGEST_TITLE:
+            raise InputError(
+                f"the title has {len(plan.campaign.title):,} characters; {LONGEST_TITLE} at most. "
+                "Shorten it: what people should read goes into the instructions"
+            )
         name = form.texts.get("campaign.name", "") or name_of(plan.campaign.title)
         refuse_name(name)
         if name in form.campaigns:
@@ -47,7 +54,17 @@ class Documents(Step):
 
     name = "documents"
     after = "topics"
+    keys = ("files.blank",)
     uploads = ("documents",)
+
+    def comes_again(self, draft: Draft, form: StepForm) -> bool:
+        """After documents without a text: what is done with them?"""
+        return bool(form.files) and bool(documents_of(draft)[1])
+
+    def shown(self, draft: Draft) -> Mapping[str, Any]:
+        """How many have a title and no text, or neither."""
+        _, titled, empty = documents_of(draft)
+        return {"titled": len(titled), "empty": len(empty)}
 
     def problems(self, draft: Draft) -> Iterator[Complaint]:
         """There must be some."""
@@ -69,7 +86,7 @@ class Pool(Step):
             return set_key(plan, "files", "pool", "")
         return set_key(plan, "files", "runs", ()) if "pool" in form.files else plan
 
-    def comes_again(self, form: StepForm) -> bool:
+    def comes_again(self, draft: Draft, form: StepForm) -> bool:
         """After runs: now the depths are known."""
         return bool(form.files.get("runs"))
 

@@ -13,7 +13,6 @@ from qrowd.collection.plan.sections import Plan
 
 HOURLY = 12.0  # pay for an hour of work
 SCREENED_OUT = 0.2  # share of the pay for a batch that ends by being screened out
-RESERVE = 1.1  # the budget has some more than what is likely
 INSTRUCTIONS = (
     "Somebody typed a request into a search engine and found some pages. Read the request first, "
     "then each page, and say how well the page answers the request. Judge the page as it is, not "
@@ -90,13 +89,13 @@ class Budget(Step):
     keys = ("pay.budget",)
 
     def suggest(self, draft: Draft) -> Plan:
-        """A budget that is likely to suffice."""
+        """The upper end of what it may cost: a budget that suffices 19 times of 20."""
         plan = draft.plan
         expected = forecast_of(draft) if plan.pay.hit else None
         if expected is None:
             return plan
-        likely = expected.likely_cost / 10**plan.pay.digits
-        return set_key(plan, "pay", "budget", max(_rounded_up(likely * RESERVE, 1.0), plan.pay.hit))
+        enough = expected.spend.high / 10**plan.pay.digits
+        return set_key(plan, "pay", "budget", max(_rounded_up(enough, 1.0), plan.pay.hit))
 
 
 def _rounded_up(amount: float, unit: float) -> float:

@@ -1,0 +1,303 @@
+"""Who comes, how long they stay, and what their work costs: campaigns in numbers, without a server.
+
+    campaigns(plan, Workload(90.0, gold, tests), CROWDS["mixed"])      what many campaigns cost
+
+People are those of the dry run's robots, kind by kind: how often they are right, how fast they are,
+how often they give a batch back, leave it lying, and how many they do. The rules are the plan's:
+`consequences` is the one place here that knows what a failed check does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from qrowd.collection.plan.sections import SURELY, Plan
+from qrowd.data.arrays import Array, Floats, Mask
+from qrowd.quality.against_gold import POINTS, binary_points, gains, good_p, ideal_dcg
+from qrowd.quality.against_gold import SURELY as SELDOM
+from qrowd.simulation.crowd import Crowd
+from qrowd.simulation.setting import Setting
+
+CROWDS = {
+    "mixed": Setting(),
+    "careful": Setting(
+        good=0.8, sloppy=0.12, biased=0.08, random=0, yes=0, no=0, pattern=0, adversarial=0
+    ),
+    "rough": Setting(
+        good=0.3,
+        sloppy=0.25,
+        biased=0.12,
+        random=0.13,
+        yes=0.08,
+        no=0.06,
+        pattern=0.04,
+        adversarial=0.02,
+    ),
+}
+PER_HOUR = 12.0  # people who come
+
+# Counted in the logs of one team of TREC 2011 (Urbano et al. 2011; 3,599 visits of 122 workers)
+MEDIAN_SECONDS = 19.3  # of a document, over all answers
+BETWEEN, WITHIN = 0.54, 0.76  # standard deviations of log seconds: between workers, within one
+FIRST_OF_SET = 1.86  # how much longer the first document of a set takes
+BATCHES_MEDIAN, BATCHES_SPREAD = 5.0, 1.4  # log-normal number of batches a worker does
+GIVE_BACK, ABANDON = 0.12, 0.05  # shares of batches that are returned, and left lying
+CANNOT_TELL = 0.01  # share of documents
+
+GOOD_SECONDS = 20.0  # the pace of good assessors in `simulate`
+MOST_WORKERS = 12_000  # of all campaigns together
+MOST_TIMES = 300
+LARGEST = 120  # batches of a campaign; of larger ones, a part is done, as slowly as the whole
+MOST_STEPS = 60  # tests and batches of one worker
+# At the end few sets are open, and most people have had them: batches are short, and paid in full.
+# Dry runs of 15 to 45 batches took this many more.
+SHORT_AT_END = 1.5
+_DRAWS = 2000
+
+
+@dataclass(frozen=True)
+class Outlay:
+    """Money in minor units, by what it is spent on; the sum is the forecast of a campaign's cost.
+
+    `judging` and `gold` are the two parts of batches that count: check questions take places in
+    them. `failed` batches are paid, do not count, and are done again.
+    """
+
+    judging: float = 0.0
+    gold: float = 0.0
+    failed: float = 0.0
+    screened_out: float = 0.0
+    tests: float = 0.0
+    reviews: float = 0.0
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return float(sum(getattr(self, item) for item in ITEMS))
+
+
+ITEMS = tuple(item.name for item in fields(Outlay))
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is to be judged: full batches' worth of it, and the gold and tests among it.
+
+    `gold` and `tests` are sets of grades; `supply` is how many batches one worker can do at most.
+    """
+
+    batches: float
+    gold: Sequence[Sequence[int]] = ()
+    tests: Sequence[Sequence[int]] = ()
+    supply: int = MOST_STEPS
+
+
+def campaigns(
+    plan: Plan, load: Workload, setting: Setting, per_hour: float = PER_HOUR, seed: int = 0
+) -> tuple[Floats, float]:
+    """What many campaigns cost: [campaigns, items], and how much the logarithm of the sum varies.
+
+    Campaigns that are too large to be done many times are done in part; then the costs are those
+    of the whole by proportion, and vary less than those of the part.
+    """
+    batches = load.batches if plan.owner else load.batches + SHORT_AT_END
+    wanted = min(batches, float(LARGEST))
+    share = wanted / batches
+    workers = max(24, 4 * plan.sets.target, math.ceil(wanted))
+    times = max(40, min(MOST_TIMES, MOST_WORKERS // workers))
+    random = np.random.default_rng(seed)
+    people = _People(plan, load, setting, times * workers, random)
+    # they come one after another, at the pace of the whole campaign
+    gaps = random.exponential(1 / (per_hour * share), (times, workers))
+    who, starts, spent, counts = people.work(np.cumsum(gaps, axis=1).ravel())
+    costs, covered = np.zeros((times, len(ITEMS))), np.zeros(times)
+    # in the order in which they are given out: what is reserved is not given to others
+    order = np.lexsort((starts, who // workers))
+    edges = np.searchsorted(who[order] // workers, np.arange(times + 1))
+    for campaign in range(times):
+        steps = order[edges[campaign] : edges[campaign + 1]]
+        reached = np.cumsum(counts[steps])
+        enough = int(np.searchsorted(reached, wanted - 1e-9)) + 1
+        costs[campaign] = spent[steps[:enough]].sum(axis=0)
+        covered[campaign] = min(1.0, (reached[-1] if len(reached) else 0.0) / max(wanted, 1e-9))
+    # where too few came, the rest costs what was paid so far
+    costs = costs / np.maximum(covered, 0.01)[:, None] / share
+    total = costs.sum(axis=1)
+    varies = float(np.log(total).std(ddof=1)) if np.all(total > 0) else 0.0
+    return costs, varies * math.sqrt(share)
+
+
+def consequences(
+    plan: Plan, failed: Mapping[str, Mask], failures: Array, surely_worse: Mask
+) -> tuple[Mask, Mask, Mask, Array]:
+    """What the end of a batch does, as `judging.submission` has it, of many batches at once.
+
+    Whether it is sent back, whether it is paid and does not count, whether the worker is screened
+    out (or stopped) with it, and how many batches have failed by now. `surely_worse` are those
+    whose answers to gold so far are surely worse than a good worker's.
+    """
+
+    def acted(action: str) -> Mask:
+        masks = [failed[name] for name in failed if getattr(plan.checks, name).action == action]
+        return np.logical_or.reduce(masks) if masks else np.zeros(len(failures), bool)
+
+    sent_back = acted("return")
+    screening = acted("screen-out") & ~sent_back
+    void = (acted("exclude") | screening) & ~sent_back
+    failures = failures + (sent_back | void)
+    screened = screening & (failures >= plan.checks.screen_out_after)
+    screened |= surely_worse & ~sent_back & plan.acts(SURELY)
+    void |= screened | (acted(SURELY) & ~sent_back)
+    stopped = acted("stop") & ~void & ~sent_back
+    return sent_back, void, screened | stopped, failures
+
+
+class _People:
+    """People who work, all campaigns' together: an array has a row for each."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        load: Workload,
+        setting: Setting,
+        number: int,
+        random: np.random.Generator,
+    ) -> None:
+        self.plan, self.load, self.random, self.number = plan, load, random, number
+        grades = len(plan.scale.grades)
+        crowd = Crowd.of(replace(setting, assessors=number, grades=max(2, grades)), random)
+        self.edges = np.cumsum(crowd.confusion[:, :grades, :grades], axis=2)
+        typical = MEDIAN_SECONDS * crowd.pace / GOOD_SECONDS
+        self.pace = typical * np.exp(BETWEEN * random.standard_normal(number))
+        drawn = BATCHES_MEDIAN * np.exp(BATCHES_SPREAD * random.standard_normal(number))
+        self.willing = np.maximum(1, np.round(drawn))
+        # how long documents take on average in a set, at a pace of 1: for the check of seconds
+        seconds = np.exp(WITHIN * random.standard_normal((_DRAWS, plan.sets.size)))
+        seconds[:, 0] *= FIRST_OF_SET
+        self.unit = np.sort(seconds.mean(axis=1))
+        self.gold, self.tests = (_padded(plan, sets) for sets in (load.gold, load.tests))
+        self.relevant_from = plan.scale.grades.index(plan.scale.relevant_from)
+
+    def work(self, arrivals: Floats) -> tuple[Array, Floats, Floats, Floats]:
+        """Their tests and batches: whose, since when, costs by item, whether it counts."""
+        plan, random = self.plan, self.random
+        pay, test_pay, review_pay = map(plan.pay_of, ("judge", "qualification", "review"))
+        screen_pay = plan.pay.minor(plan.pay.screen_out)
+        gold_share = plan.gold_per_hit / max(1, plan.hit.sets)
+        asked = plan.qualification.sets if len(self.tests) else 0
+        clock = arrivals.copy()
+        qualified = np.full(self.number, asked == 0)
+        tries, batches, failures = (np.zeros(self.number, np.int64) for _ in range(3))
+        # to gold so far: missed, of so many relevant documents; false alarms, of so many others
+        answers = np.zeros((self.number, 4), np.int64)
+        who = np.arange(self.number)  # those who are still there
+        steps: list[tuple[Array, Floats, Floats, Floats]] = []
+        for step in range(MOST_STEPS):
+            who = who[(step < self.willing[who]) & (batches[who] < self.load.supply)]
+            if not len(who):
+                break
+            n, judging = len(who), qualified[who]
+            leaving = random.random(n)
+            leaves = (leaving >= GIVE_BACK) & (leaving < GIVE_BACK + ABANDON)
+            finishes = leaving >= GIVE_BACK + ABANDON
+            tested, judged = finishes & ~judging, finishes & judging
+            passed = tested & self._pass_test(who, asked)
+            tries[who] += tested
+            qualified[who] |= passed
+            fails = tested & ~passed & (tries[who] >= plan.qualification.tries)
+            batches[who] += judging
+            misses, answered = self._failed(who)
+            failed = {name: mask & judged for name, mask in misses.items()}
+            answers[who] += answered * judged[:, None]
+            surely_worse = judged & (good_p(*answers[who].T) <= SELDOM)
+            sent_back, void, out, failures[who] = consequences(
+                plan, failed, failures[who], surely_worse
+            )
+            valid, screened = judged & ~sent_back & ~void, out & void
+            reviews = judged & (random.random(n) < plan.techniques.review_share)
+            spent = {
+                "judging": valid * (pay * (1 - gold_share)),
+                "gold": valid * (pay * gold_share),
+                "failed": (void & ~screened) * pay,
+                "screened_out": screened * screen_pay,
+                "tests": tested * test_pay,
+                "reviews": reviews * review_pay,
+            }
+            amounts = np.stack([spent[item] for item in ITEMS], axis=1).astype(np.float64)
+            steps.append((who, clock[who], amounts, valid.astype(np.float64)))
+            sets = np.where(judging, plan.hit.sets, asked)
+            hours = sets * plan.sets.size * self.pace[who] * self.unit.mean() / 3600
+            clock[who] += np.where(finishes, hours, hours * random.random(n))
+            who = who[~(leaves | fails | out)]
+        columns = [np.concatenate(column) for column in zip(*steps, strict=True)]
+        return columns[0], columns[1], columns[2], columns[3]
+
+    def _failed(self, who: Array) -> tuple[dict[str, Mask], Array]:
+        """The checks that each would fail in a batch now, and the answers to its gold."""
+        checks, random = self.plan.checks, self.random
+        too_fast = np.searchsorted(self.unit, checks.seconds.at_least / self.pace[who]) / _DRAWS
+        failed = {"seconds": random.random(len(who)) > (1 - too_fast) ** self.plan.hit.sets}
+        answers = np.zeros((len(who), 4), np.int64)
+        for _ in range(self.plan.gold_per_hit if len(self.gold) else 0):
+            true = self.gold[random.integers(0, len(self.gold), len(who))]
+            misses, answered = self._miss(who, true)
+            answers += answered
+            for name, mask in misses.items():
+                failed[name] = failed.get(name, False) | mask
+        return failed, answers
+
+    def _say(self, who: Array, true: Array) -> tuple[Array, Mask]:
+        """What each says of documents of these grades: the grades, and whether it is relevant."""
+        rows = np.take_along_axis(self.edges[who], np.maximum(true, 0)[:, :, None], axis=1)
+        said = (self.random.random(true.shape)[:, :, None] >= rows[:, :, :-1]).sum(axis=2)
+        # "cannot tell" says the opposite of what is true
+        unsure = self.random.random(said.shape) < CANNOT_TELL
+        rel = self.relevant_from
+        return np.asarray(said), np.where(unsure, true < rel, said >= rel)
+
+    def _miss(self, who: Array, true: Array) -> tuple[dict[str, Mask], Array]:
+        """The checks that fail on gold sets of these grades, and the answers to them."""
+        checks, there = self.plan.checks, true >= 0
+        said, relevant = self._say(who, true)
+        level = np.maximum(0, true - self.relevant_from + 1)
+        row = binary_points(level)
+        points = (POINTS[row, relevant.astype(np.int64)] * there).sum(axis=1)
+        most = (POINTS[row, (row > 0).astype(np.int64)] * there).sum(axis=1)
+        failed = {"binary": points < (checks.binary.at_least - 1e-12) * most}
+        if "ndcg" in self.plan.way.checks:
+            # by the grades that were said, equal ones by chance; what is no document comes last
+            key = np.where(there, said + self.random.random(said.shape), -1.0)
+            gain = np.take_along_axis(gains(level) * there, np.argsort(-key, axis=1), axis=1)
+            dcg = (gain / np.log2(2.0 + np.arange(true.shape[1]))).sum(axis=1)
+            kinds, kind = np.unique(np.where(there, level, -1), axis=0, return_inverse=True)
+            ideal = np.array([ideal_dcg(each[each >= 0], checks.ideal) for each in kinds])
+            best = ideal[kind.ravel()]
+            failed["ndcg"] = (best > 0) & (dcg < (checks.ndcg.at_least - 1e-12) * best)
+        good, other = there & (true >= self.relevant_from), there & (true < self.relevant_from)
+        counts = (good & ~relevant, good, other & relevant, other)
+        return failed, np.stack([count.sum(axis=1) for count in counts], axis=1)
+
+    def _pass_test(self, who: Array, asked: int) -> Mask:
+        """Who would pass a test of so many sets now."""
+        right, counted = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
+        for _ in range(asked):
+            true = self.tests[self.random.integers(0, len(self.tests), len(who))]
+            if self.plan.qualification.gold == "one":
+                true = true[:, :1]
+            agrees = self._say(who, true)[1] == (true >= self.relevant_from)
+            right += (agrees & (true >= 0)).sum(axis=1)
+            counted += (true >= 0).sum(axis=1)
+        return right >= (self.plan.qualification.pass_share - 1e-12) * counted
+
+
+def _padded(plan: Plan, sets: Sequence[Sequence[int]]) -> Array:
+    """Sets of grades as codes of the scale, a row each, -1 behind the last."""
+    width = max(map(len, sets), default=0)
+    rows = np.full((len(sets), width), -1)
+    for row, grades in zip(rows, sets, strict=True):
+        row[: len(grades)] = [plan.scale.grades.index(grade) for grade in grades]
+    return rows
