@@ -140,11 +140,13 @@ def test_from_an_empty_folder_to_launched(browser: Browser, tmp_path: Path, url:
         hands.press("Continue", "link")
         hands.press("Start the dry run")
         expect(page.get_by_text("until the last answer")).to_be_visible(timeout=5 * PATIENCE)
+        assert problems(page) == []  # by axe
         hands.press("Continue", "link")
         expect(page.get_by_label("Licence of the judgements")).to_have_value("CC BY 4.0")
         hands.fill("Whom others can ask", "ann@example.org")
         hands.press("Launch")
         expect(page.get_by_text("This will cost about")).to_be_visible()
+        assert problems(page) == []
         hands.press("Launch")
         expect(page.get_by_text("People can start now")).to_be_visible()
         with store.read("which-pages-help") as work:

@@ -337,3 +337,21 @@ def test_bad_input_is_one_line(
     text = said(capsys, line, code)
     assert what in text
     assert len(text.strip().splitlines()) == 1
+
+
+@pytest.mark.usefixtures("here")
+def test_what_robots_cost_is_told_by_item(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from qrowd.web.robots import rehearsal
+
+    for name, value in (("TIMES", 1), ("LEAST_ROBOTS", 4)):
+        monkeypatch.setattr(rehearsal, name, value)
+    said(capsys, "new plan.toml -o c.db --launch")
+    found = json.loads(said(capsys, "robots c.db --robots 2 --json --quiet"))
+    assert sum(found["outlay"].values()) == pytest.approx(found["spent"])
+    worked_out = said(capsys, "check plan.toml --crowd rough")
+    assert "rough crowd, worked out" in worked_out
+    tried = json.loads(said(capsys, "check plan.toml --dry-run --json --quiet"))
+    assert tried["spend"]["robots"] is True
+    assert tried["spend"]["low"] < sum(tried["spend"]["items"].values()) < tried["spend"]["high"]

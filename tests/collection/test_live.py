@@ -10,6 +10,7 @@ from tests.collection.making import MINUTE, PLAN, Site, make_site, material, wro
 
 from qrowd.collection.books import ledger, notices
 from qrowd.collection.books.progress import by_topic_and_votes, counts, status
+from qrowd.collection.books.prospect import foreseen_cost
 from qrowd.collection.database.schema import judging_set, note, worker
 from qrowd.collection.judging import gold, submission
 from qrowd.collection.office import worker_record
@@ -36,6 +37,12 @@ def ahead(site: Site) -> Any:
         return pace_of(work)
 
 
+def foreseen(site: Site) -> float:
+    """What the whole campaign was expected to cost."""
+    with site.store.read("tiny") as work:
+        return foreseen_cost(work)
+
+
 def test_pace_and_forecast(site: Site) -> None:
     assert (ahead(site).per_day, ahead(site).ready_at) == (0, None)
     assert ahead(site).verdict == "nobody yet"
@@ -46,8 +53,10 @@ def test_pace_and_forecast(site: Site) -> None:
     assert (found.wanted, found.per_day) == (42, pytest.approx(2 * found.held))
     left = (42 - found.held) / found.per_day * DAY
     assert found.ready_at == pytest.approx(site.clock.now + left, abs=MINUTE)
-    # until 20 batches are done the rest is counted by the plan: 14 sets are left, 2 in a batch
-    assert found.expected == 200 + 700
+    # until 20 batches are done the rest costs its share of what was forecast, failures included
+    rest = round(foreseen(site) * (42 - found.held) / 42)
+    assert found.expected == 200 + rest
+    assert rest > 700  # 14 sets are left, 2 in a batch: if none failed
     assert found.verdict == "on track"
     assert f"{found.held / 42 * 100:.0f}\u00a0% done" in str(found.sentence(PAY))
     assert "2 of 100 EUR spent" in str(found.sentence(PAY))
@@ -60,11 +69,13 @@ def test_the_budget_and_the_end(site: Site) -> None:
         site.whole(site.worker(name))
     site.work(lambda work: ledger.fund(work, -9_400))
     found = ahead(site)
-    assert (found.verdict, found.missing) == ("budget", 300)
     share = found.held / 42
-    assert found.affordable == pytest.approx(share + (1 - share) * 4 / 7)
-    assert "3.00 EUR are missing" in str(found.sentence(PAY))
-    assert any("3.00 EUR are missing" in text for text in texts(site))
+    rest = round(foreseen(site) * (1 - share))
+    assert (found.verdict, found.missing) == ("budget", 200 + rest - 600)
+    assert found.affordable == pytest.approx(share + (1 - share) * 400 / rest)
+    missing = f"{found.missing / 100:.2f} EUR are missing"
+    assert missing in str(found.sentence(PAY))
+    assert any(missing in text for text in texts(site))
     site.work(audit.perform, "o", "raise target", {"target": 0})
     assert ahead(site).verdict == "done"
     assert texts(site) == ["Every judgement that was wanted is there."]
@@ -196,8 +207,14 @@ COSTS = [
     ("screen out", {"worker": 1}, -80),
     ("message", {"worker": 1, "text": "hello"}, 0),
     ("settle", {"workers": [1]}, 0),
-    ("launch", {}, 900),
 ]
+
+
+def test_launching_tells_the_forecast(site: Site) -> None:
+    with site.store.read("tiny") as work:
+        told = act_named("launch").of({}).foretell(work)
+        assert told.cost == round(foreseen_cost(work)) > 900  # nine batches, if none failed
+        assert str(told.price).startswith("This costs")
 
 
 @pytest.mark.parametrize(("act", "details", "cost"), COSTS)

@@ -411,12 +411,9 @@ def test_documents_with_a_title_and_no_text(
     wizard.answer("budget", **{"pay.budget": "0"})
     assert wizard.answer("launch", sure="yes").status_code == 303
     with wizard.server.site.store.read("which-pages-help") as work:
-        own = work.own(schema.document)
-        query = select(schema.document.c.name, schema.document.c.content)
-        stored = {
-            name: content
-            for name, content in work.db.execute(query.where(work.own(schema.document)))
-        }
+        columns = (schema.document.c.name, schema.document.c.content)
+        rows = work.db.execute(select(*columns).where(work.own(schema.document)))
+        stored = {row.name: row.content for row in rows}
     blank = {line["doc"] for line in lines[:2]}
     if choice == "leave out":
         assert not blank & stored.keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -93,6 +94,7 @@ def robots(
     if as_json:
         low, high = rehearsal.accuracy_interval()
         parts = {key: value for key, value in vars(rehearsal).items() if key != "labels"}
+        parts["outlay"] = asdict(rehearsal.outlay)
         show_json({**parts, "accuracy": rehearsal.labels["accuracy"], "low": low, "high": high})
     else:
         click.echo(_text(plan, rehearsal))

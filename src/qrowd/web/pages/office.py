@@ -87,7 +87,9 @@ def come_in(visit: Anybody) -> Response:
         session = accounts.sign_in(visit.caller, login, password)
     except RuleError as error:
         again = visit.with_problem(error, status_of(error))
-        return again.show("organiser/sign_in.html.j2", goal=goal, fresh=False, login=login)
+        return again.show(
+            "organiser/sign_in.html.j2", goal=goal, fresh=False, login=login, unsaved=False
+        )
     return _let_in(visit, session, goal)
 
 
