@@ -11,10 +11,10 @@ from sqlalchemy import select
 from qrowd.collection.database.schema import NAMED_PAIRS, PAIR_NAMES, document, gold, pair, topic
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.people import entry
+from qrowd.data.collected import grades_of
 from qrowd.data.qrels import Qrels
 from qrowd.simulation.crowd import confusions, kinds_of, paces, patterns
 from qrowd.simulation.setting import KINDS, Setting
-from qrowd.web.judgements import grades_of
 from qrowd.web.robots.robot import CALM, MEDIAN_SECONDS, Habits, Robot, Truth, pace_of
 
 _LINK_DAYS = 3650

@@ -35,7 +35,7 @@ from qrowd.errors import RuleError
 from qrowd.simulation.setting import Setting
 from qrowd.web.app import make_app
 from qrowd.web.files import CampaignFiles
-from qrowd.web.judgements import snapshot
+from qrowd.web.judgements import taken_from
 from qrowd.web.robots.crowd import Crowd, by_content, make_robots, truth_of
 from qrowd.web.robots.traffic import Clock, in_process, rehearse
 from qrowd.web.settings import Settings
@@ -129,8 +129,8 @@ def judge(
         requests = rehearse(send, clock, robots, arrivals.tolist(), progress)
     with files.read() as work:
         money, last = ledger.balance(work), last_answer(work)
-    taken = snapshot(files)
-    merged = q.get(method).fit(taken.judgements, taken.given())
+    taken = taken_from(files)
+    merged = q.get(method).fit(taken.judgements, taken.given)
     return Rehearsal(
         robots=dict(Counter(robot.kind for robot in robots)),
         requests=requests,
