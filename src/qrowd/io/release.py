@@ -57,6 +57,9 @@ _KINDS = {
     "relevant_from": int,
 }
 _FIGURES = {"method", "measures", "draws", "level", "informed"}
+_NO_RELEASE = (
+    f"this is no release: it has no {MANIFEST} of one; `qrowd campaign release` writes releases"
+)
 _CHANGED = "was changed after the release was made (its checksum differs); get the release again"
 
 
@@ -127,19 +130,33 @@ def read_release(path: str | Path) -> Release:
 
 @contextmanager
 def _unpacked(path: Path) -> Iterator[Path]:
-    if not is_release(path):
-        no_release = f"this is no release: it has no {MANIFEST} of one"
-        message = no_release if path.exists() else "there is no such file"
-        raise FormatError(message, file=str(path))
+    shown = str(path)
+    if not path.exists():
+        raise FormatError("there is no such file; check the path", file=shown)
     if path.is_dir():
+        if not is_release(path):
+            raise FormatError(_NO_RELEASE, file=shown)
         yield path
         return
     with tempfile.TemporaryDirectory() as made:
-        with opened_zip(path, "this zip is damaged", file=str(path)) as archive:
+        problem = "this zip is damaged, or none; get the release again"
+        with opened_zip(path, problem, file=shown) as archive:
+            names = archive.namelist()
+            if MANIFEST not in names or not is_release(path):
+                raise FormatError(_NO_RELEASE, file=shown)
+            strange = next((name for name in names if _leads_outside(name)), None)
+            if strange is not None:
+                message = f"holds {strange!r}, which leads outside of it: do not trust this zip"
+                raise FormatError(message, file=shown)
             if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
-                raise FormatError("unpacked, this is larger than 16 GB", file=str(path))
-            archive.extractall(made)  # which keeps every name inside of the folder
+                raise FormatError("unpacked, this is larger than 16 GB", file=shown)
+            archive.extractall(made)
         yield Path(made)
+
+
+def _leads_outside(name: str) -> bool:
+    path = PurePosixPath(name.replace("\\", "/"))
+    return ".." in path.parts or path.is_absolute() or ":" in path.parts[0]
 
 
 def _verified(folder: Path, shown: str) -> dict[str, Any]:
@@ -147,7 +164,8 @@ def _verified(folder: Path, shown: str) -> dict[str, Any]:
     about = _manifest_of(folder)
     if about.get("version") != VERSION:
         message = f"is a release of version {about.get('version')}; this qrowd reads {VERSION}"
-        raise FormatError(message, file=shown)
+        advice = f"read it with the qrowd that made it ({about.get('qrowd', 'unknown')}), or later"
+        raise FormatError(f"{message}; {advice}", file=shown)
     _refuse_incomplete(about, shown)
     sums = {name: str(file["sha256"]) for name, file in about["files"].items()}
     if (folder / SUMS).is_file():
@@ -156,7 +174,7 @@ def _verified(folder: Path, shown: str) -> dict[str, Any]:
             if name == MANIFEST:
                 sums[name] = sha
     for name, sha in sums.items():
-        if ".." in PurePosixPath(name).parts or name.startswith("/"):
+        if _leads_outside(name):
             raise FormatError(f"{MANIFEST} names {name!r}, which is outside", file=shown)
         if not (folder / name).is_file():
             raise FormatError(f"{name} is missing; get the release again", file=shown)

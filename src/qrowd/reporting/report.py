@@ -214,6 +214,8 @@ def _what_was_done(done: Study) -> Section:
         steps.append(
             f"Answers to {gain.pairs} check questions were compared with the experts' grades."
         )
+    elif done.gold is None and done.given:
+        steps.append("Gold was given to the methods, so it cannot tell how accurate they are.")
     elif done.gold is None:
         steps.append("There is no gold, so how accurate the results are is unknown.")
     merged = Prose("The judgements of each pair were merged into a probability for each grade, by:")
