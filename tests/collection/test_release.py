@@ -23,6 +23,7 @@ from qrowd.collection.office import erasure
 from qrowd.collection.people.workers import give_consent, new_worker
 from qrowd.collection.publishing.collected import collected
 from qrowd.collection.publishing.datasheet import Figures
+from qrowd.collection.publishing.export import export
 from qrowd.collection.publishing.release import _numbers, release, releases
 from qrowd.collection.record import audit
 from qrowd.errors import FormatError, RuleError
@@ -112,6 +113,20 @@ def test_answers_to_check_questions_and_habits(site: Site, tmp_path: Path) -> No
     about = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert about["merged"] == {"method": "mv", "choice": ""}
     assert about["sample"]["judged"] == 0
+
+
+def test_what_auto_chose_is_written_down(site: Site, tmp_path: Path) -> None:
+    judged(site)
+    auto = q.get("auto")
+    figures = Figures(merge=auto, method="auto")
+    release(site.store, "tiny", tmp_path / "out", figures, who="ada", sure=True)
+    with site.store.read("tiny") as work:
+        export(work, tmp_path / "export", merge=auto)
+    for folder in ("out", "export"):
+        about = json.loads((tmp_path / folder / "manifest.json").read_text())
+        assert about["merged"]["choice"] == "the mean of the vote and of ds"
+    sheet = (tmp_path / "out" / "datasheet.md").read_text()
+    assert "It chose: the mean of the vote and of ds." in sheet
 
 
 def test_whose_answers_to_check_questions_are_kept(site: Site, tmp_path: Path) -> None:

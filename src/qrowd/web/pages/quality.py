@@ -51,6 +51,11 @@ class LastJob:
         """The method that was asked for last."""
         return str(self.parameters.get("method", "auto"))
 
+    @property
+    def choice(self) -> str:
+        """What it took, if it is one that chooses; results of earlier versions do not say."""
+        return str((self.result or {}).get("choice", ""))
+
 
 # Where the reason for a verdict is looked into, by its name and by its level.
 _LOOK = {
