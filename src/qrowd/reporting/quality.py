@@ -113,10 +113,15 @@ class Quality:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """The reasons, those that speak against the judgements first."""
-        found = [self._right(), self._agree(), self._judges(), self._errors(), self._sample()]
+        """The reasons, those that speak against the judgements first, and causes before signs."""
+        found = [self._judges(), self._right(), self._sample(), self._agree(), self._errors()]
         there = [finding for finding in found if finding is not None]
-        return tuple(sorted(there, key=lambda finding: LEVELS.index(finding.level)))
+
+        def weight(finding: Finding) -> tuple[int, bool]:
+            proof = finding.name == "right" and finding.level == "good"
+            return LEVELS.index(finding.level), not proof
+
+        return tuple(sorted(there, key=weight))
 
     @property
     def level(self) -> str:
@@ -298,14 +303,16 @@ def _assessors(crowd: Collected, truth: Qrels | None, merged: Merged) -> Assesso
 def _gain(crowd: Collected, method: Merger, scale: Scale) -> ConsensusGain | None:
     """Single answers against merged ones on check questions, whose grades the method is not told.
 
-    It sees all judgements, as when it merges those that count.
+    It sees all judgements, as when it merges those that count. Answers are of people whose
+    judgements count: all of theirs, since what counts was chosen by these answers.
     """
     if crowd.answers is None or crowd.key is None:
         return None
-    several = bool((np.diff(crowd.answers.pair_starts) > 1).any())
-    untold = method.fit(crowd.together) if several else None
+    answers = crowd.answers.of_assessors(crowd.judgements.assessors)
+    several = bool((np.diff(answers.pair_starts) > 1).any())
+    untold = method.fit(crowd.judgements.joined(answers)) if several else None
     bound = relevant_from(scale, crowd.key)
-    return consensus_gain(crowd.answers, untold, crowd.key, gold_rel=bound)
+    return consensus_gain(answers, untold, crowd.key, gold_rel=bound)
 
 
 def _independence(judgements: Judgements, merged: Mapping[str, Merged], seed: int) -> Independence:

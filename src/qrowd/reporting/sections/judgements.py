@@ -112,8 +112,9 @@ def checks_section(quality: Quality) -> Section:
     about = Prose(
         f"Relevant or not, on {grouped(gain.pairs)} check questions of {gain.topics} topics "
         f"({grouped(gain.answers)} answers), merged by `{quality.merged.fit.method}`, which saw "
-        f"all judgements but not the experts' grades.{few} Always the commonest of the experts' "
-        f"answers would be right on {percent(gain.usual, 1)}."
+        f"all judgements but not the experts' grades.{few} All answers of people whose judgements "
+        "count are looked at. Always the commonest of the experts' answers would be right on "
+        f"{percent(gain.usual, 1)}."
     )
     shares = {"single answers": gain.single}
     if gain.known:
