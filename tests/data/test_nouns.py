@@ -364,6 +364,7 @@ def test_judgements_of_two_files_joined() -> None:
         )
     )
     assert rows == {("t", "a", "x", 1), ("t", "b", "y", 0), ("t", "a", "z", 0), ("u", "c", "x", 1)}
+    assert both.kinds is not None
     assert dict(zip(both.assessors, both.kinds, strict=True)) == {
         "x": "person",
         "y": "unknown",

@@ -48,7 +48,7 @@ def _rows(grades: int, gold: int) -> CampaignRows:
     """Material whose gold uses all grades of the scale."""
     made = material(topics=TOPICS, pool=POOL, gold_sets=8 if gold else 0)
     spread = {2: (0, 1, 1), 3: (0, 1, 2), 4: (0, 2, 3)}[grades]
-    rows = [replace(row, grade=spread[row.grade]) for row in made.gold]
+    rows = [replace(row, grade=spread[row.grade or 0]) for row in made.gold]
     return replace(made, gold=rows)
 
 
@@ -233,8 +233,8 @@ def test_every_number_that_both_show(
             assert " to ".join(f"{end} %" for end in shares[1:]) in live_words.replace(
                 "\u00a0", " "
             )
-            in_report = [float(cell) for cell in of_report[part]]
-            assert in_report == pytest.approx([share.value, share.low, share.high], abs=6e-4)
+            numbers = [float(cell) for cell in of_report[part]]
+            assert numbers == pytest.approx([share.value, share.low, share.high], abs=6e-4)
     for name, cells in _table(systems_page, *_starred(shown)).items():
         in_report = _table(report, *shown.runs.names)[name.removesuffix(" *")]
         assert float(cells[0]) == pytest.approx(float(in_report[0].split()[0]), abs=6e-4)

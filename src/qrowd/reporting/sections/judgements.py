@@ -83,7 +83,7 @@ def data_section(
             )
         )
     parts += [
-        Table("What the data hold", {"": list(counts), "count": list(counts.values())}),
+        Table("What the data hold", {"what": list(counts), "count": list(counts.values())}),
         Group((figures.votes_per_pair(votes), figures.workload(judgements.per_assessor))),
     ]
     return Section("Data", tuple(parts))
@@ -120,7 +120,7 @@ def checks_section(quality: Quality) -> Section:
     if gain.known:
         shares |= {"merged answers": gain.merged, "gained": gain.gain}
     columns: dict[str, list[Any]] = {
-        "": list(shares),
+        "answers": list(shares),
         "right": [share.value for share in shares.values()],
         "low": [share.low for share in shares.values()],
         "high": [share.high for share in shares.values()],
