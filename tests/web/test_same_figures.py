@@ -182,7 +182,7 @@ def test_every_number_that_both_show(
 
     # what was found out, whole: from the release's files alone it is the same
     figures = json.loads(json.dumps(plain(done.quality.plain())))
-    assert figures["assessors"] > 3
+    assert figures["assessors"] >= 3
     assert (figures["gain"] is not None) == bool(gold)
     assert figures["choice"] or method != "auto"
     _close({key: live["quality"][key] for key in figures}, figures)

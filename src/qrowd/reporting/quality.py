@@ -38,7 +38,7 @@ ALPHA = "alpha-ordinal"  # of two grades it is alpha-nominal
 RIGHT = 0.8  # share of right answers from which on it counts as good
 CALIBRATED = 0.1  # expected calibration error
 MODERATE = 0.4  # agreement beyond chance, from which on it counts as moderate
-ENOUGH = 10  # judgements that experts judged again, from which on their error rate is told
+ENOUGH = 10  # check questions, or judgements that experts judged again, that tell something
 LEVELS = ("bad", "caution", "unknown", "good")
 _AGREE = {0.2: "hardly", MODERATE: "little", 0.667: "moderately"}
 _CHECKED = 200_000  # judgements at most whose independence is checked
@@ -214,19 +214,26 @@ class Quality:
             return _finding("right", "unknown", "given", n=len(self.crowd.gold))
         best = gain.merged if gain.known else gain.single
         level = "good" if best.value >= RIGHT else "caution"
-        if (best.high if best.high == best.high else best.value) < gain.usual:
+        if gain.pairs < ENOUGH:
+            level = "unknown"
+        elif (best.high if best.high == best.high else best.value) < gain.usual:
             level = "bad"
-        shown = {"single": spaced_percent(gain.single.value), "answers": gain.answers}
+        shown: dict[str, Any] = {
+            "single": spaced_percent(gain.single.value),
+            "answers": gain.answers,
+        }
         if not gain.known:
             return _finding("right", level, "single", **shown)
-        return _finding("right", level, "checked", merged=spaced_percent(best.value), **shown)
+        shown |= {"merged": spaced_percent(best.value), "pairs": gain.pairs}
+        return _finding("right", level, "checked", **shown)
 
     def _errors(self) -> Finding:
         check = self.independence
         if check.together:
             return _finding("errors", "caution", "together")
-        if check.cleared or self.gain is not None or self.labels is not None:
-            return _finding("errors", "good", "apart")  # gold shows errors that all share
+        proven = self.gain is not None and self.gain.pairs >= ENOUGH
+        if check.cleared or proven or self.labels is not None:  # gold shows errors that all share
+            return _finding("errors", "good", "apart")
         return _finding("errors", "unknown", "unknown")
 
     def _sample(self) -> Finding | None:
