@@ -23,7 +23,7 @@ def test_one_answer_to_each_check_question(server: Server) -> None:
     server.site.whole(server.site.worker("ann"))
     _worked_out(server)
     said = words(desk(server, "organiser").get(AT))
-    assert "be trusted? With caution . How good single judges are cannot be told" in said
+    assert "be trusted? That cannot be told yet . How good single judges are cannot be told" in said
     assert "what merging gains cannot be known, because each question has one answer" in said
     assert said.count("cannot be known") == 3  # the verdict, and in place of two numbers
     assert "gained -" not in said
