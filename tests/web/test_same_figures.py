@@ -191,9 +191,10 @@ def test_every_number_that_both_show(
     _close(live["systems"]["systems"], json.loads(json.dumps(plain(shown.to_polars().to_dicts()))))
     assert live["systems"]["contenders"] == list(shown.contenders())
     merged = done.merged[done.chosen]
+    labels = merged.qrels()
     assert live["merge"]["choice"] == merged.fit.choice
     assert live["merge"]["grades"] == {
-        str(grade): int((merged.qrels().grade == grade).sum()) for grade in range(grades)
+        str(grade): int((labels.grade == grade).sum()) for grade in labels.scale.grades
     }
 
     # the table of assessors, whatever they are called
