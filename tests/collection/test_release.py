@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import html
 import json
 import os
 import zipfile
@@ -11,15 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.collection.making import PLAN, Site, make_site
+from tests.collection.making import PLAN, Site, make_site, wrong
 
 import qrowd as q
+from qrowd.cli.main import main
 from qrowd.collection.books import ledger
 from qrowd.collection.judging import events, submission
 from qrowd.collection.material import clarification
 from qrowd.collection.office import erasure
 from qrowd.collection.people.workers import give_consent, new_worker
+from qrowd.collection.publishing.collected import collected
 from qrowd.collection.publishing.datasheet import Figures
+from qrowd.collection.publishing.export import export
 from qrowd.collection.publishing.release import _numbers, release, releases
 from qrowd.collection.record import audit
 from qrowd.errors import FormatError, RuleError
@@ -79,6 +83,137 @@ def test_a_release_holds_what_it_says_and_nobody(site: Site, tmp_path: Path) -> 
     )
     names = [str(path.relative_to(tmp_path / "out")) for path in (tmp_path / "out").rglob("*")]
     assert set(names) == {"SHA256SUMS", "manifest.json", *read.about["files"]}
+
+
+def test_answers_to_check_questions_and_habits(site: Site, tmp_path: Path) -> None:
+    """What tells how good judgements are, without times, under the numbers of the judgements."""
+    site.whole(site.worker("dan"), wrong)  # nothing of dan counts
+    judged(site)
+    made(site, tmp_path / "out")
+    read = q.read_release(tmp_path / "out")
+    crowd = read.collected
+    assert crowd is not None
+    assert crowd.answers is not None
+    assert crowd.key is not None
+    assert crowd.habits is not None
+    assert read.lacks == ""
+    header = (tmp_path / "out" / "checks.tsv").read_text().splitlines()
+    assert header[0] == "topic\tdoc\tassessor\tgrade\tkind"
+    assert header[1:] == sorted(header[1:])
+    assert set(crowd.judgements.assessors) < set(crowd.answers.assessors)
+    assert len(crowd.answers.assessors) == 4
+    # of the check questions that nobody has answered nothing is told
+    asked = {line.rsplit("\t", 3)[0] for line in header[1:]}
+    key = [
+        line.split("\t") for line in (tmp_path / "out" / "checks.qrels").read_text().splitlines()
+    ]
+    assert {f"{topic}\t{doc}" for topic, _, doc, _ in key} == asked
+    assert set(crowd.habits.assessors) == set(crowd.together.assessors)
+    assert list(crowd.habits.columns) == ["seconds", "longest_run", "repeats", "uniform_spam"]
+    about = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert about["merged"] == {"method": "mv", "choice": ""}
+    assert about["sample"]["judged"] == 0
+
+
+def test_what_auto_chose_is_written_down(site: Site, tmp_path: Path) -> None:
+    judged(site)
+    auto = q.get("auto")
+    figures = Figures(merge=auto, method="auto")
+    release(site.store, "tiny", tmp_path / "out", figures, who="ada", sure=True)
+    with site.store.read("tiny") as work:
+        export(work, tmp_path / "export", merge=auto)
+    for folder in ("out", "export"):
+        about = json.loads((tmp_path / folder / "manifest.json").read_text())
+        assert about["merged"]["choice"] == "the mean of the vote and of ds"
+    sheet = (tmp_path / "out" / "datasheet.md").read_text()
+    assert "It chose: the mean of the vote and of ds." in sheet
+
+
+def test_whose_answers_to_check_questions_are_kept(site: Site, tmp_path: Path) -> None:
+    left, erased = site.worker("dan"), site.worker("eve")
+    offer = site.next(left)
+    site.judge(left, offer)
+    site.work(submission.finish, left, offer.key)
+    site.work(submission.give_back, left, offer.key)
+    site.whole(erased, wrong)
+    judged(site)
+    with site.store.read("tiny") as work:
+        before = collected(work).answers
+    assert before is not None
+    assert set(before.assessors) == {"w2", "w3", "w4", "w5"}  # dan gave all back
+    with site.store.write("tiny") as work:
+        ledger.settle(work, [row.id for row in ledger.owed(work)])
+    erasure.forget(site.store, "tiny", 2, who="ada", void=True)
+    erasure.forget(site.store, "tiny", 3, who="ada")
+    with site.store.read("tiny") as work:
+        after = collected(work).answers
+    assert after is not None
+    assert set(after.assessors) == {"w3", "w4", "w5"}
+
+
+def test_a_release_of_before_says_what_it_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path(__file__).parent / "stored" / "releases" / "without-checks.zip"
+    read = q.read_release(path)
+    assert read.collected is not None
+    assert read.collected.answers is None
+    assert "no answers to check questions" in read.lacks
+    pytest.importorskip("matplotlib", reason="a report needs the extra `report`")
+    main(["report", str(path), "-o", str(tmp_path / "report.html")])
+    assert read.lacks in capsys.readouterr().err
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert read.lacks[1:] in html.unescape(page)
+    assert "given to the method that merges" in page  # it has six grades by experts
+    assert "There is no gold" not in page
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ({}, "no release"),
+        ({"readme.txt": "x"}, "no release"),
+        ({"manifest.json": "{}"}, "no release"),
+        ({"../evil": "x"}, "leads outside"),
+        ({"a/../../evil": "x"}, "leads outside"),
+        ({"/evil": "x"}, "leads outside"),
+        ({"C:\\evil": "x"}, "leads outside"),
+    ],
+)
+def test_zips_that_are_refused(
+    site: Site, tmp_path: Path, entries: dict[str, str], told: str
+) -> None:
+    path = tmp_path / "r.zip"
+    if told == "leads outside":
+        judged(site, "ann")
+        made(site, path)
+    with zipfile.ZipFile(path, "a") as archive:
+        for name, text in entries.items():
+            archive.writestr(name, text)
+    with pytest.raises(FormatError, match=told):
+        q.read_release(path)
+    assert [each.name for each in tmp_path.iterdir() if "evil" in each.name] == []
+
+
+def test_what_is_wrong_with_a_zip_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = (Path(__file__).parent / "stored" / "releases" / "without-checks.zip").read_bytes()
+    cases = {
+        "half.zip": (whole[: len(whole) // 2], "this zip is damaged"),
+        "words.zip": (b"words\n", "this zip is damaged, or none"),
+        "none.zip": (None, "no such file"),
+    }
+    for name, (content, told) in cases.items():
+        if content is not None:
+            (tmp_path / name).write_bytes(content)
+        with pytest.raises(SystemExit) as stopped:
+            main(["report", str(tmp_path / name), "-o", str(tmp_path / "report.html")])
+        assert stopped.value.code == 1
+        said = capsys.readouterr().err
+        assert told in said
+        assert said.count("\n") == 1
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_numbers_mean_nothing(tmp_path: Path) -> None:

@@ -347,3 +347,29 @@ def test_hashes_of_names_are_those_of_their_bytes_whatever_their_length() -> Non
 
     assert index.hashes(codes).tolist() == [slow(index.names[code]) for code in codes]
     assert index.hashes(codes[:0]).tolist() == []
+
+
+def test_judgements_of_two_files_joined() -> None:
+    one = q.Judgements.of(["t", "t"], ["a", "b"], ["x", "y"], [1, 0], seconds=np.array([3.0, 4.0]))
+    one = one.with_kinds({"x": "person"})
+    two = q.Judgements.of(["t", "u"], ["a", "c"], ["z", "x"], [0, 1]).with_kinds({"z": "machine"})
+    both = one.joined(two)
+    rows = set(
+        zip(
+            both.pairs.topic_names[both.pair],
+            both.pairs.document_names[both.pair],
+            both.assessors.names[both.assessor],
+            both.grade.tolist(),
+            strict=True,
+        )
+    )
+    assert rows == {("t", "a", "x", 1), ("t", "b", "y", 0), ("t", "a", "z", 0), ("u", "c", "x", 1)}
+    assert both.kinds is not None
+    assert dict(zip(both.assessors, both.kinds, strict=True)) == {
+        "x": "person",
+        "y": "unknown",
+        "z": "machine",
+    }
+    assert both.seconds is not None
+    assert np.nansum(both.seconds) == 7.0
+    assert int(np.isnan(both.seconds).sum()) == 2

@@ -33,6 +33,28 @@ def test_shares_by_plain_loops() -> None:
     assert found.single.low < found.single.high
 
 
+def test_one_answer_each_tells_nothing_of_merging() -> None:
+    """A method that overrules a lone answer was said to gain -17.5 %."""
+    crowd = q.Judgements.of(list("sstt"), list("abcd"), list("xyxy"), [1, 0, 1, 1])
+    gold = q.Qrels.of(list("sstt"), list("abcd"), [1, 0, 0, 1])
+    for merged in (q.MajorityVote().fit(crowd), None):
+        found = consensus_gain(crowd, merged, gold)
+        assert found is not None
+        assert not found.known
+        assert np.isnan([found.merged.value, found.gain.value]).all()
+        assert (found.single.value, found.answers, found.pairs, found.usual) == (0.75, 4, 4, 0.5)
+
+
+def test_only_pairs_with_several_answers_are_compared() -> None:
+    crowd = q.Judgements.of(list("tttt"), list("aaab"), list("xyzx"), [1, 1, 0, 0])
+    gold = q.Qrels.of(list("tt"), list("ab"), [1, 1])
+    found = consensus_gain(crowd, q.MajorityVote().fit(crowd), gold)
+    assert found is not None
+    assert found.known
+    assert [found.single.value, found.merged.value] == pytest.approx([2 / 3, 1.0])
+    assert (found.answers, found.pairs) == (3, 1)
+
+
 def test_one_topic_has_no_interval_and_no_gold_no_answer() -> None:
     crowd = q.Judgements.of(["t"] * 3, ["a", "a", "b"], ["x", "y", "x"], [1, 0, 1])
     merged = q.MajorityVote().fit(crowd)

@@ -297,3 +297,20 @@ def test_real_crowds(real_data: Path) -> None:
     assert found["dl21"].rho > 0.1
     assert not found["trec_rf10"].together
     assert not found["spectral_bluebird"].together
+
+
+def test_names_decide_nothing() -> None:
+    """A release gives assessors other names: its figures are those of the campaign."""
+    made = q.simulate(topics=4, documents=25, assessors=9, votes=5, seed=6).judgements
+    other = [f"n{(7 * at) % 9}" for at in range(9)]
+    names = np.array(other, object)[made.assessor]
+    topics, documents = made.pairs.topic_names[made.pair], made.pairs.document_names[made.pair]
+    renamed = q.Judgements.of(topics, documents, names, made.grade, scale=made.scale)
+    ds = q.DawidSkene(smoothing=1)
+    one, two = (q.independence(crowd, ds, bound=True) for crowd in (made, renamed))
+    assert one.verdict == two.verdict
+    assert [one.rho, one.low, one.high] == pytest.approx([two.rho, two.low, two.high])
+    first, second = (q.Automatic().fit(crowd) for crowd in (made, renamed))
+    assert first.fit.notes == second.fit.notes
+    assert first.fit.choice == second.fit.choice == "the mean of the vote and of ds"
+    assert second.posterior == pytest.approx(first.posterior)

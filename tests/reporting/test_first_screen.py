@@ -134,7 +134,7 @@ def test_little_agreement_gets_no_green_tick() -> None:
     assert "agree little" in trust.reasons
     assert "moderately" not in trust.reasons
     good = done.assessors["type"].tolist().count("good")
-    assert re.search(rf"\b{good} of \d+ assessors", trust.reasons)
+    assert re.search(rf"\b{good} of \d+ judges", trust.reasons)
 
 
 def test_gold_for_some_pairs_ranks_no_systems() -> None:

@@ -109,7 +109,9 @@ def test_screening_comes_before_merging(made: q.Collection) -> None:
 
 def test_the_check_of_independence_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made = q.simulate(topics=4, documents=30, assessors=8, votes=4, seed=3)
-    monkeypatch.setattr("qrowd.reporting.study.independence", None)  # would fail if it were called
+    monkeypatch.setattr(
+        "qrowd.reporting.quality.independence", None
+    )  # would fail if it were called
     done = q.study(made.judgements, methods=["mv", "auto"])
     check = done.merged["auto"].details["independence"]
     assert done.independence is not None

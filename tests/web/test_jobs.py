@@ -23,11 +23,11 @@ from tests.web.serving import API, Server
 
 from qrowd.collection.database.schema import document, job
 from qrowd.collection.database.store import Work
+from qrowd.data.collected import grades_of
 from qrowd.errors import RuleError
 from qrowd.simulation.setting import Setting
 from qrowd.web import jobs, tasks
 from qrowd.web.access import OFFICE_COOKIE, forgery_token
-from qrowd.web.judgements import grades_of
 from qrowd.web.robots.crowd import Crowd, by_content, truth_of
 from qrowd.web.robots.rehearsal import judge
 from qrowd.web.robots.robot import Call

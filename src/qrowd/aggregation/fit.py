@@ -55,6 +55,7 @@ class Fitting:
     steps: int = 0
     settled: bool = True
     notes: list[str] = field(default_factory=list)
+    choice: str = ""
 
     @classmethod
     def of(
@@ -208,8 +209,15 @@ class Fitting:
             notes.append(f"gold fixes {int(fixed.sum())} pairs{'' if judged else doubt}")
         if self.given.gold is not None and self.given.gold.provenance is not None:
             notes += [f"gold: {note}" for note in self.given.gold.provenance.notes]
-        spec = spec_of(self.method)
-        return Fit(spec, self.settled, self.steps, tuple(self.trace), self.seconds, tuple(notes))
+        return Fit(
+            method=spec_of(self.method),
+            converged=self.settled,
+            iterations=self.steps,
+            trace=tuple(self.trace),
+            seconds=self.seconds,
+            notes=tuple(notes),
+            choice=self.choice,
+        )
 
     @property
     def seconds(self) -> float:

@@ -330,7 +330,7 @@ def with_people(
 ) -> q.Judgements:
     """The judgements with what --people and --machines say of their assessors."""
     table = q.read_assessors(people) if people else None
-    if table is not None and (need_kinds or "kind" in table.columns):
+    if people and table is not None and (need_kinds or "kind" in table.columns):
         if "kind" not in table.columns:
             raise InputError("no column kind, which says who is a person or a machine", file=people)
         kinds = dict(zip(table.assessors, map(str, table["kind"]), strict=True))

@@ -215,6 +215,9 @@ def _show_assessors(crowd: q.Judgements, gold: q.Qrels | None, cut: int, options
         if belief is not None:
             raise UsageError("accuracies are estimated by --method or by --probabilities, not both")
         belief = q.read_probabilities(options.probabilities)
+        missing = int((belief.pairs.locate(crowd.pairs)[crowd.pair] < 0).sum())
+        if missing:
+            raise InputError(f"lacks the pairs of {missing} judgements", file=options.probabilities)
     table = q.assessors(
         crowd,
         q.Given(gold=gold),

@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.output import show_json
+from qrowd.cli.output import say, show_json
 from qrowd.errors import UsageError
 
 if TYPE_CHECKING:
@@ -94,7 +94,8 @@ def command(
     from qrowd.reporting.report import report_on
     from qrowd.reporting.study import MEASURES
 
-    if any(is_release(path) for path in files.paths):
+    # no other file of judgements is a zip: what is wrong with one is said as of a release
+    if any(is_release(path) or path.lower().endswith(".zip") for path in files.paths):
         if len(files.paths) > 1:
             raise UsageError("a release is reported alone; name no other judgements")
         own = (files.columns, files.format, files.topics, files.rel, gold.rel, given)
@@ -112,6 +113,8 @@ def command(
         }
         truth = gold.read()
         release = q.read_release(files.paths[0])
+        if release.lacks:
+            say(f"note: {release.lacks}")
         page = report_on(release, truth, commands=[_typed()], **stated)
     else:
         study = q.study(

@@ -193,6 +193,23 @@ class Judgements(Pooled, Framed):
         """How many judgements each assessor made."""
         return arrays.occurrences(self.assessor, len(self.assessors))
 
+    @cached_property
+    def places_by_content(self) -> Offsets:
+        """A place for each assessor by what was said of which pairs, whatever they are called.
+
+        What is drawn for assessors in this order does not change when they get other names, as in
+        a campaign's release.
+        """
+        said = (self.pair.astype(np.int64) * len(self.scale) + self.grade).astype(np.uint64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+            said += np.uint64(0x9E3779B97F4A7C15)  # SplitMix64, over numbers of 64 bits
+            said = (said ^ (said >> np.uint64(shift))) * np.uint64(factor)
+        total = np.zeros(len(self.assessors), np.uint64)
+        np.add.at(total, self.assessor, said)
+        places = np.empty(len(total), np.int64)
+        places[np.argsort(total, kind="stable")] = np.arange(len(total))
+        return places
+
     @property
     def kind_counts(self) -> dict[str, int]:
         """How many assessors are of each kind that occurs; nothing where all are unknown."""
@@ -244,6 +261,37 @@ class Judgements(Pooled, Framed):
         columns["assessor"] = recode[columns["assessor"]]
         kinds = None if self.kinds is None else self.kinds[recode >= 0]
         return replace(self, assessors=kept, kinds=kinds, **columns)
+
+    def joined(self, other: Judgements) -> Judgements:
+        """The judgements of both, which are on one scale; kinds as either knows them."""
+        pool, assessors = self.pairs.union(other.pairs), self.assessors.union(other.assessors)
+        both = (self, other)
+        kinds = np.full(len(assessors), UNKNOWN, object)
+        for one in both:
+            if one.kinds is not None:
+                known = one.kinds != UNKNOWN
+                kinds[assessors.find(one.assessors)[known]] = one.kinds[known]
+        extras = {}
+        for field in _EXTRAS:
+            if any(getattr(one, field) is not None for one in both):
+                missing = 1.0 if field == "weight" else np.nan
+                columns = [getattr(one, field) for one in both]
+                extras[field] = np.concatenate(
+                    [
+                        np.full(len(one), missing) if column is None else column
+                        for one, column in zip(both, columns, strict=True)
+                    ]
+                )
+        return Judgements(
+            pool,
+            assessors,
+            self.scale,
+            np.concatenate([pool.locate(one.pairs)[one.pair] for one in both]),
+            np.concatenate([assessors.find(one.assessors)[one.assessor] for one in both]),
+            np.concatenate([one.grade for one in both]),
+            kinds=kinds,
+            **extras,
+        )
 
     def of_kind(self, kind: str) -> Judgements:
         """The judgements of the assessors of this kind only, over the same pool."""

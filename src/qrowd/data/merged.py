@@ -235,7 +235,10 @@ def tied_argmax(
 
 @dataclass(frozen=True)
 class Fit:
-    """How a fit went: the method's spec, whether it settled, and what it learned on the way."""
+    """How a fit went: the method's spec, whether it settled, and what it learned on the way.
+
+    `choice` is what a method that chooses among others, such as `auto`, has taken.
+    """
 
     method: str
     converged: bool = True
@@ -243,6 +246,7 @@ class Fit:
     trace: tuple[float, ...] = ()
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    choice: str = ""
 
 
 @dataclass(frozen=True, eq=False)

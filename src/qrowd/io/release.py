@@ -9,6 +9,8 @@
 | ratings.tsv | numbers from 0 to 100, where people gave some: topic, doc, assessor, value |
 | orders.tsv | rankings, preferences, and orders by numbers: ballot, topic, doc, assessor, place |
 | gold.qrels | the experts' grades, given to the merging method |
+| checks.tsv, checks.qrels | answers to check questions, as judgements; the experts' grades |
+| assessors.tsv | what times tell of each: median seconds, how far answers follow a pattern |
 | merged.qrels, probabilities.tsv | what the merging method made of the judgements |
 | merged.qrels.provenance.json, ... | where these labels come from |
 | runs/ | the systems' runs |
@@ -27,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from qrowd.data.collected import Collected, ErrorRate
 from qrowd.data.judgements import Judgements
 from qrowd.data.orders import Orders
 from qrowd.data.qrels import Qrels
@@ -34,7 +37,7 @@ from qrowd.data.runs import RunSet
 from qrowd.data.scale import Scale
 from qrowd.data.topics import Topics
 from qrowd.errors import FormatError
-from qrowd.io.judgements import read_judgements
+from qrowd.io.judgements import read_assessors, read_judgements
 from qrowd.io.orders import read_orders
 from qrowd.io.qrels import read_qrels
 from qrowd.io.runs import read_runs
@@ -54,6 +57,9 @@ _KINDS = {
     "relevant_from": int,
 }
 _FIGURES = {"method", "measures", "draws", "level", "informed"}
+_NO_RELEASE = (
+    f"this is no release: it has no {MANIFEST} of one; `qrowd campaign release` writes releases"
+)
 _CHANGED = "was changed after the release was made (its checksum differs); get the release again"
 
 
@@ -61,7 +67,8 @@ _CHANGED = "was changed after the release was made (its checksum differs); get t
 class Release:
     """What a release holds. What it has no file for, or an empty one, is None.
 
-    `figures` says how the campaign's own figures were made: `method`, `measures`, `draws`,
+    `collected` has the judgements and what tells how good they are; None where there are orders
+    only. `figures` says how the campaign's own figures were made: `method`, `measures`, `draws`,
     `level`, `informed`. `about` is the whole manifest.
     """
 
@@ -69,12 +76,29 @@ class Release:
     title: str
     figures: Mapping[str, Any]
     topics: Topics
-    judgements: Judgements | None
+    collected: Collected | None
     orders: Orders | None
     gold: Qrels | None
     merged: Qrels | None
     runs: RunSet | None
     about: Mapping[str, Any]
+
+    @property
+    def judgements(self) -> Judgements | None:
+        """The judgements that count."""
+        return None if self.collected is None else self.collected.judgements
+
+    @property
+    def lacks(self) -> str:
+        """What releases of before do not have, in a sentence; empty where nothing is missing."""
+        if "checks.tsv" in self.about["files"]:
+            return ""
+        return (
+            "this release has no answers to check questions and does not tell how fast people "
+            "answered, as releases of earlier versions: how right these judgements are is not "
+            "known here, and what is said of assessors may differ from the campaign's own page; a "
+            "new release would have both"
+        )
 
     def __repr__(self) -> str:
         return f"Release({self.title}: {', '.join(self.about['files'])})"
@@ -106,19 +130,33 @@ def read_release(path: str | Path) -> Release:
 
 @contextmanager
 def _unpacked(path: Path) -> Iterator[Path]:
-    if not is_release(path):
-        no_release = f"this is no release: it has no {MANIFEST} of one"
-        message = no_release if path.exists() else "there is no such file"
-        raise FormatError(message, file=str(path))
+    shown = str(path)
+    if not path.exists():
+        raise FormatError("there is no such file; check the path", file=shown)
     if path.is_dir():
+        if not is_release(path):
+            raise FormatError(_NO_RELEASE, file=shown)
         yield path
         return
     with tempfile.TemporaryDirectory() as made:
-        with opened_zip(path, "this zip is damaged", file=str(path)) as archive:
+        problem = "this zip is damaged, or none; get the release again"
+        with opened_zip(path, problem, file=shown) as archive:
+            names = archive.namelist()
+            if MANIFEST not in names or not is_release(path):
+                raise FormatError(_NO_RELEASE, file=shown)
+            strange = next((name for name in names if _leads_outside(name)), None)
+            if strange is not None:
+                message = f"holds {strange!r}, which leads outside of it: do not trust this zip"
+                raise FormatError(message, file=shown)
             if sum(entry.file_size for entry in archive.infolist()) > LARGEST:
-                raise FormatError("unpacked, this is larger than 16 GB", file=str(path))
-            archive.extractall(made)  # which keeps every name inside of the folder
+                raise FormatError("unpacked, this is larger than 16 GB", file=shown)
+            archive.extractall(made)
         yield Path(made)
+
+
+def _leads_outside(name: str) -> bool:
+    path = PurePosixPath(name.replace("\\", "/"))
+    return ".." in path.parts or path.is_absolute() or ":" in path.parts[0]
 
 
 def _verified(folder: Path, shown: str) -> dict[str, Any]:
@@ -126,7 +164,8 @@ def _verified(folder: Path, shown: str) -> dict[str, Any]:
     about = _manifest_of(folder)
     if about.get("version") != VERSION:
         message = f"is a release of version {about.get('version')}; this qrowd reads {VERSION}"
-        raise FormatError(message, file=shown)
+        advice = f"read it with the qrowd that made it ({about.get('qrowd', 'unknown')}), or later"
+        raise FormatError(f"{message}; {advice}", file=shown)
     _refuse_incomplete(about, shown)
     sums = {name: str(file["sha256"]) for name, file in about["files"].items()}
     if (folder / SUMS).is_file():
@@ -135,7 +174,7 @@ def _verified(folder: Path, shown: str) -> dict[str, Any]:
             if name == MANIFEST:
                 sums[name] = sha
     for name, sha in sums.items():
-        if ".." in PurePosixPath(name).parts or name.startswith("/"):
+        if _leads_outside(name):
             raise FormatError(f"{MANIFEST} names {name!r}, which is outside", file=shown)
         if not (folder / name).is_file():
             raise FormatError(f"{name} is missing; get the release again", file=shown)
@@ -165,15 +204,37 @@ def _read(folder: Path, about: dict[str, Any]) -> Release:
     def optional(name: str, read: Any, **options: Any) -> Any:
         return read(folder / name, **options) if name in filled else None
 
+    gold = optional("gold.qrels", read_qrels)
+    judgements = optional("judgements.tsv", read_judgements, scale=scale)
+    collected = None
+    if judgements is not None:
+        sample = about.get("sample")
+        collected = Collected(
+            judgements=judgements,
+            gold=gold,
+            answers=optional("checks.tsv", read_judgements, scale=scale),
+            key=optional("checks.qrels", read_qrels),
+            habits=optional("assessors.tsv", read_assessors),
+            sample=_sample(sample) if isinstance(sample, dict) else None,
+        )
     return Release(
         name=about["campaign"],
         title=about["title"],
         figures=about["figures"],
         topics=read_topics(folder / "topics.jsonl"),
-        judgements=optional("judgements.tsv", read_judgements, scale=scale),
+        collected=collected,
         orders=optional("orders.tsv", read_orders),
-        gold=optional("gold.qrels", read_qrels),
+        gold=gold,
         merged=optional("merged.qrels", read_qrels),
         runs=read_runs(runs) if runs else None,
         about=about,
+    )
+
+
+def _sample(stated: Mapping[str, Any]) -> ErrorRate:
+    """What experts found, as a manifest has it: null is not known."""
+    counts = (int(stated.get(name) or 0) for name in ("sampled", "judged", "wrong"))
+    shares = (stated.get(name) for name in ("rate", "low", "high"))
+    return ErrorRate(
+        *counts, *(float("nan") if share is None else float(share) for share in shares)
     )

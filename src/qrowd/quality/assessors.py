@@ -112,16 +112,28 @@ def table_of(evidence: Evidence, enough: int = ENOUGH, level: float = 0.9) -> As
     if evidence.by_merged is not None:
         for name in ("accuracy", "sensitivity", "specificity"):
             columns[f"est_{name}"] = getattr(evidence.by_merged, name)
-    if judgements.seconds is not None:
+    if evidence.timed:
         columns["seconds"] = evidence.seconds
     columns |= {
-        "longest_run": behaviour.longest_runs(evidence.ordered),
+        "longest_run": evidence.longest_run,
         "repeats": evidence.repeats,
         "entropy": behaviour.entropies(evidence.answers),
         "trust": evidence.trust.assessors,
         "relative_trust": evidence.relative_trust,
         "random_spam": evidence.distances.mean,
         "random_spam_ratio": evidence.distances.ratio,
+        "uniform_spam": evidence.pattern_disagreement,
+    }
+    return AssessorTable(judgements.assessors, columns)
+
+
+def habits(judgements: Judgements) -> AssessorTable:
+    """What only times tell of each assessor: for who gives the judgements away without them."""
+    evidence = Evidence(judgements)
+    columns = {
+        "seconds": evidence.seconds,
+        "longest_run": evidence.longest_run,
+        "repeats": evidence.repeats,
         "uniform_spam": evidence.pattern_disagreement,
     }
     return AssessorTable(judgements.assessors, columns)

@@ -18,21 +18,29 @@ from qrowd.quality.agreement import Coefficient
 class ConsensusGain:
     """Shares that are right (relevant or not) against gold: of answers, of merged labels.
 
-    `gain` is their difference. Intervals draw topics again, the same ones for all three; they are
-    NaN where there is only one topic.
+    `gain` is their difference; all three are of pairs with two answers or more. Where no pair has
+    two, merging has nothing to do: `merged` and `gain` are NaN, and `single` is of all answers.
+    `usual` is the share that is right where every answer is the commonest one of gold. Intervals
+    draw topics again, the same ones for all; they are NaN where there is only one topic.
     """
 
     single: Coefficient
     merged: Coefficient
     gain: Coefficient
+    usual: float
     answers: int
     pairs: int
     topics: int
 
+    @property
+    def known(self) -> bool:
+        """Whether it can be known what merging gains."""
+        return self.gain.value == self.gain.value
+
 
 def consensus_gain(
     judgements: Judgements,
-    merged: Merged,
+    merged: Merged | None,
     gold: Qrels,
     *,
     gold_rel: int = 1,
@@ -41,6 +49,8 @@ def consensus_gain(
     seed: int = 0,
 ) -> ConsensusGain | None:
     """How much better merged labels are than single answers, where gold is known; else None.
+
+    Pairs that only `merged` has are left alone; it may be None where no pair has two answers.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=20, assessors=9, votes=5, seed=1)
@@ -53,26 +63,28 @@ def consensus_gain(
     at = judgements.pairs.locate(gold.pairs)
     truth = np.full(len(judgements.pairs), -1)  # 1 relevant, 0 not, -1 without gold
     truth[at[at >= 0]] = (gold.grade >= gold_rel)[at >= 0]
-    if not (truth >= 0).any():
+    votes = np.diff(judgements.pair_starts)
+    several = (truth >= 0) & (votes > 1)
+    kept = several if merged is not None and several.any() else (truth >= 0) & (votes > 0)
+    if not kept.any():
         return None
-    with_gold = truth[pair] >= 0
+    with_gold = kept[pair]
     right = (relevant[judgements.grade] == (truth[pair] == 1)) & with_gold
-    believed = relevant[np.argmax(merged.posterior, axis=1)]
-    pairs_with_gold = (truth >= 0) & (np.diff(judgements.pair_starts) > 0)
-    pairs_right = (believed == (truth == 1)) & pairs_with_gold
+    pairs_right = np.full(len(kept), np.nan)
+    if merged is not None and kept is several:
+        belief = merged.posterior[merged.pairs.locate(judgements.pairs)]
+        pairs_right = ((relevant[np.argmax(belief, axis=1)] == (truth == 1)) & kept) * 1.0
     topic, n = judgements.pairs.topic, len(judgements.topics)
-    counted = (
-        (right, topic[pair]),
-        (with_gold, topic[pair]),
-        (pairs_right, topic),
-        (pairs_with_gold, topic),
-    )
+    counted = ((right, topic[pair]), (with_gold, topic[pair]), (pairs_right, topic), (kept, topic))
     sums = np.stack([np.bincount(at, weights=flags, minlength=n) for flags, at in counted])
     used = sums[:, sums[1] > 0].astype(np.float64)
-    return _gain(used, draws, level, np.random.default_rng(seed))
+    share = float((truth[pair[with_gold]] == 1).mean())
+    return _gain(used, max(share, 1 - share), draws, level, np.random.default_rng(seed))
 
 
-def _gain(sums: Floats, draws: int, level: float, random: np.random.Generator) -> ConsensusGain:
+def _gain(
+    sums: Floats, usual: float, draws: int, level: float, random: np.random.Generator
+) -> ConsensusGain:
     topics = sums.shape[1]
     weights = random.multinomial(topics, np.full(topics, 1 / topics), size=draws)
     drawn = weights @ sums.T if topics > 1 else np.full((draws, 4), np.nan)
@@ -86,4 +98,6 @@ def _gain(sums: Floats, draws: int, level: float, random: np.random.Generator) -
         name: Coefficient(float(values[name]), *map(float, interval(samples[name], level)))
         for name in values
     }
-    return ConsensusGain(**gains, answers=int(total[1]), pairs=int(total[3]), topics=topics)
+    return ConsensusGain(
+        **gains, usual=usual, answers=int(total[1]), pairs=int(total[3]), topics=topics
+    )

@@ -207,8 +207,9 @@ def made_up(
 
     On each pair `difficulty` times a normal number is taken from the log odds of all right answers;
     with probability `copying` an answer is that of the assessor's group, which is as skilled as the
-    average.
+    average. What is drawn does not depend on the assessors' names.
     """
+    order = np.lexsort((rows.places_by_content[rows.assessor], rows.pair))
     chance = matrices(merged)
     truth = _drawn(merged.posterior, random)
     true, each = truth[rows.pair], np.arange(len(rows))
@@ -219,14 +220,16 @@ def made_up(
         harder = right / (right + (1 - right) * hard)
         shares *= ((1 - harder) / (1 - right))[:, None]
         shares[each, true] = harder
-    grade = _drawn(shares, random)
+    grade = np.empty(len(rows), np.int8)
+    grade[order] = _drawn(shares[order], random)
     if copying:
         average = np.average(chance, axis=0, weights=rows.per_assessor)
         of_group = _drawn(average.T[np.repeat(truth, groups)], random).reshape(-1, groups)
-        group = random.permutation(len(chance)) % groups
-        copied = random.random(len(rows)) < copying
-        grade = np.where(copied, of_group[rows.pair, group[rows.assessor]], grade)
-    return replace(rows, grade=grade.astype(np.int8))
+        group = (random.permutation(len(chance)) % groups)[rows.places_by_content]
+        copied = np.empty(len(rows), np.bool_)
+        copied[order] = random.random(len(rows)) < copying
+        grade = np.where(copied, of_group[rows.pair, group[rows.assessor]], grade).astype(np.int8)
+    return replace(rows, grade=grade)
 
 
 def _drawn(shares: Floats, random: np.random.Generator) -> Array:

@@ -10,8 +10,8 @@ import numpy as np
 from qrowd.data.arrays import Array, Floats, Grades, Mask, Offsets, over
 from qrowd.data.given import NOTHING, UNKNOWN, Given
 from qrowd.data.judgements import Judgements
-from qrowd.data.merged import Merged
-from qrowd.errors import InputError, UsageError
+from qrowd.data.merged import AssessorTable, Merged
+from qrowd.errors import UsageError
 from qrowd.quality import against_gold, behaviour, spam
 from qrowd.quality.trust import TurkRanked, trust_if_all_agreed, turkrank
 
@@ -54,7 +54,8 @@ class Evidence:
     """The judgements, what was given beside them, and everything about assessors they show.
 
     Rows that count are those of `single`: one judgement per pair and assessor. Gold is relevant
-    from `gold_rel` on. `merged` is what a method believes, for the estimated columns.
+    from `gold_rel` on. `merged` is what a method believes, for the estimated columns. Where the
+    judgements have no times, `habits` may say what these would tell.
     """
 
     judgements: Judgements
@@ -62,6 +63,7 @@ class Evidence:
     gold_rel: int = 1
     merged: Merged | None = None
     beta: float = 0.3
+    habits: AssessorTable | None = None
 
     @cached_property
     def single(self) -> Judgements:
@@ -164,21 +166,23 @@ class Evidence:
 
     @cached_property
     def by_merged(self) -> Reference | None:
-        """Answers against the belief of the merging method, its probabilities as they are."""
+        """Answers against the belief of the merging method, its probabilities as they are.
+
+        Pairs that were not merged, such as check questions, are left out.
+        """
         if self.merged is None:
             return None
         if self.merged.scale.grades != self.single.scale.grades:
             raise UsageError("the merged result has other grades than the judgements")
-        rows, at = self.single, self.merged.pairs.locate(self.single.pairs)
-        missing = int((at[rows.pair] < 0).sum())
-        if missing:
-            raise InputError(f"the merged result lacks the pairs of {missing} judgements")
-        belief, yes = self.merged.posterior[at[rows.pair]], self.said_relevant
-        relevant = belief[:, rows.scale.relevant].sum(axis=1)
-        right = belief[np.arange(len(belief)), rows.grade]
-        n = np.bincount(rows.assessor, minlength=self.size).astype(np.float64)
+        at = self.merged.pairs.locate(self.single.pairs)[self.single.pair]
+        known = at >= 0
+        assessor, grade = self.single.assessor[known], self.single.grade[known]
+        belief, yes = self.merged.posterior[at[known]], self.said_relevant[known]
+        relevant = belief[:, self.single.scale.relevant].sum(axis=1)
+        right = belief[np.arange(len(belief)), grade]
+        n = np.bincount(assessor, minlength=self.size).astype(np.float64)
         sums = (right, relevant, relevant * yes, 1 - relevant, (1 - relevant) * ~yes)
-        return Reference(n, *_sums(rows.assessor, sums, self.size))
+        return Reference(n, *_sums(assessor, sums, self.size))
 
     @cached_property
     def distances(self) -> spam.Distances:
@@ -220,20 +224,44 @@ class Evidence:
         """The share of each assessor's commonest answer."""
         return over(self.answers.max(axis=1), self.answers.sum(axis=1))
 
+    def _habit(self, name: str) -> Floats | None:
+        """A column of the habits; None where that is not known."""
+        if self.habits is None or name not in self.habits.columns:
+            return None
+        at = self.habits.assessors.find(self.judgements.assessors)
+        values = np.append(self.habits[name].astype(np.float64), np.nan)  # at -1: a stranger
+        return np.asarray(values[at])
+
+    @property
+    def timed(self) -> bool:
+        """Whether it is known how long judgements took."""
+        return self.judgements.seconds is not None or self._habit("seconds") is not None
+
+    @cached_property
+    def longest_run(self) -> Offsets:
+        """The longest run of the same answer."""
+        known = self._habit("longest_run")
+        if known is None:
+            return behaviour.longest_runs(self.ordered)
+        return np.nan_to_num(known).astype(np.int64)
+
     @cached_property
     def repeats(self) -> Floats:
         """The share of answers that repeat a pattern of 1 to 6 answers."""
-        return behaviour.repeats(self.ordered)
+        known = self._habit("repeats")
+        return behaviour.repeats(self.ordered) if known is None else known
 
     @cached_property
     def pattern_disagreement(self) -> Floats:
         """The uniform-spam statistic."""
-        return spam.pattern_disagreement(self.single, self.ordered)
+        known = self._habit("uniform_spam")
+        return spam.pattern_disagreement(self.single, self.ordered) if known is None else known
 
     @cached_property
     def seconds(self) -> Floats:
         """The median seconds per document."""
-        return behaviour.median_seconds(self.judgements)
+        known = self._habit("seconds")
+        return behaviour.median_seconds(self.judgements) if known is None else known
 
 
 def given_on_scale(judgements: Judgements, given: Given, gold_rel: int) -> Given:

@@ -144,7 +144,7 @@ class Fact:
 class Verdict:
     """A question of the first screen, its short answer, and the reasons.
 
-    `level` is good, caution or bad: a colour, a sign and a word tell it apart.
+    `level` is good, caution, bad or unknown: a colour, a sign and a word tell it apart.
     """
 
     question: str
@@ -155,7 +155,7 @@ class Verdict:
     @property
     def sign(self) -> str:
         """What stands for the level beside its colour."""
-        return {"good": "✓", "caution": "!", "bad": "✗"}[self.level]
+        return {"good": "✓", "caution": "!", "bad": "✗", "unknown": "?"}[self.level]
 
 
 @dataclass(frozen=True)

@@ -13,16 +13,13 @@ from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores
 from qrowd.comparison.prediction_powered import Corrected
 from qrowd.data.frames import Framed
-from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
 from qrowd.data.qrels import Qrels
 from qrowd.data.scores import Scores
 from qrowd.errors import InputError, UsageError
 from qrowd.io.release import Release
-from qrowd.quality.agreement import agreement
 from qrowd.quality.screening import Screened
-from qrowd.quality.suspicion import UNTOLD
 from qrowd.rendering import grouped, percent
 from qrowd.reporting.commands import NAMELESS, Commands, Files
 from qrowd.reporting.parts import (
@@ -39,7 +36,9 @@ from qrowd.reporting.parts import (
 )
 from qrowd.reporting.sections import systems
 from qrowd.reporting.sections.judgements import (
+    agreement_section,
     assessor_section,
+    checks_section,
     data_section,
     kinds_said,
     screening_section,
@@ -131,6 +130,8 @@ def _study_sections(done: Study, files: Files | None) -> list[Section]:
     sections = [
         _what_was_done(done),
         data_section(done.judgements, done.runs, done.gold, by.data),
+        agreement_section(done.quality),
+        *([checks_section(done.quality)] if done.quality.gain is not None else []),
         skilled,
         *([screening_section(done.screened, by.screening)] if done.screened else []),
         label_section(done.merged, done.labels, by.labels, by.merging),
@@ -178,12 +179,19 @@ def facts_of(done: Study) -> tuple[Fact, ...]:
         name = f"τ_AP of {way} with gold's ranking"
         about = f"systems by mean {measure}"
         facts.append(Fact(f"{tau:.3f}", name, about, "Rankings against gold"))
-    kinds = [str(kind) for kind in done.assessors["type"]]
-    judged = sum(kind != UNTOLD for kind in kinds)
-    if judged:
-        about = f"of {judged} about whom enough is known"
-        good = grouped(kinds.count("good"))
-        facts.append(Fact(good, "assessors are good", about, "Assessors"))
+    quality, gain = done.quality, done.quality.gain
+    if gain is not None:
+        single = percent(gain.single.value, 1)
+        if gain.known:
+            name, about = "of merged answers to check questions are right", f"single ones {single}"
+            facts.append(Fact(percent(gain.merged.value, 1), name, about, "Check questions"))
+        else:
+            about = "what merging gains cannot be known"
+            name = "of answers to check questions are right"
+            facts.append(Fact(single, name, about, "Check questions"))
+    if quality.told:
+        about = f"of {quality.told} about whom enough is known"
+        facts.append(Fact(grouped(quality.good), "assessors are good", about, "Assessors"))
     return tuple(facts)
 
 
@@ -201,11 +209,24 @@ def _what_was_done(done: Study) -> Section:
         steps.append("The rankings of systems were compared with the ranking under gold.")
     if done.partial_gold:
         steps.append(sentence(done.partial_gold))
-    if done.gold is None:
+    gain = done.quality.gain
+    if gain is not None:
+        steps.append(
+            f"Answers to {gain.pairs} check questions were compared with the experts' grades."
+        )
+    elif done.gold is None and done.given:
+        steps.append("Gold was given to the methods, so it cannot tell how accurate they are.")
+    elif done.gold is None:
         steps.append("There is no gold, so how accurate the results are is unknown.")
     merged = Prose("The judgements of each pair were merged into a probability for each grade, by:")
-    ways = Items({name: summary_of(name) for name in done.merged})
+    ways = Items({name: _way(name, fitted) for name, fitted in done.merged.items()})
     return Section("What was done", (merged, ways, *(Prose(step) for step in steps)))
+
+
+def _way(name: str, merged: Merged) -> str:
+    """What a method is; and what it took, if it chooses among others."""
+    choice = f". It chose: {merged.fit.choice}" if merged.fit.choice else ""
+    return f"{summary_of(name)}{choice}"
 
 
 def _again(commands: Sequence[str], seed: str = "") -> Section:
@@ -222,10 +243,9 @@ def _again(commands: Sequence[str], seed: str = "") -> Section:
 
 def study_of(release: Release, gold: Qrels | None = None, **options: Any) -> Study:
     """The study of a release; `options` are those of `study`, the campaign's own by default."""
-    if release.judgements is None:
+    if release.collected is None:
         message = "this release has orders only, no grades; `qrowd rank` reads its orders.tsv"
         raise InputError(message, file=release.title)
-    given = NOTHING if release.gold is None else Given(gold=release.gold)
     own = release.figures
     usual = {
         "methods": [own["method"]],
@@ -235,7 +255,7 @@ def study_of(release: Release, gold: Qrels | None = None, **options: Any) -> Stu
         "informed": own["informed"],
     }
     stated = {name: value for name, value in options.items() if value not in ((), None)}
-    return study(release.judgements, release.runs, gold, given=given, **{**usual, **stated})
+    return study(release.collected, release.runs, gold, **{**usual, **stated})
 
 
 def report_on(
@@ -248,11 +268,7 @@ def report_on(
 ) -> Report:
     """The page about a release."""
     done = study_of(release, gold, **options)
-    over = "topics" if len(done.judgements.topics) > 1 else "pairs"
-    agreed = agreement(done.judgements, resample=over)
-    caption = f"Agreement of assessors, with {percent(agreed.level)} intervals over {over}"
-    section = Section("Agreement", (Table(caption, agreed.table()),))
-    nouns = (done, _release_section(release), section)
+    nouns = (done, _release_section(release))
     # no file names: what a release holds is read whole
     return report(*nouns, title=title or release.title, commands=commands, files=None)
 
@@ -265,4 +281,5 @@ def _release_section(release: Release) -> Section:
         f"{len(files)} files were verified. What the data are is in its datasheet.md."
     )
     columns = {"file": list(files), "rows": [grouped(file["rows"]) for file in files.values()]}
-    return Section("Release", (Prose(about), Table("What it holds", columns)))
+    lacks = (Note(sentence(release.lacks)),) if release.lacks else ()
+    return Section("Release", (Prose(about), *lacks, Table("What it holds", columns)))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from qrowd import registry
-from qrowd.aggregation.judgements.ds import DawidSkene
 from qrowd.aggregation.revision import inform
 from qrowd.comparison.compare import Comparison, compare
 from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores, score_labels
 from qrowd.data.arrays import Floats
+from qrowd.data.collected import Collected
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
@@ -24,11 +24,9 @@ from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
 from qrowd.errors import UnknownNameError
 from qrowd.evaluation.engine import evaluate
-from qrowd.quality.assessors import table_of
-from qrowd.quality.detection import detection
-from qrowd.quality.evidence import Evidence
-from qrowd.quality.independence import Independence, independence
+from qrowd.quality.independence import Independence
 from qrowd.quality.screening import Screened, screen
+from qrowd.reporting.quality import Quality, quality_of
 
 if TYPE_CHECKING:
     from qrowd.evaluation.measure import Measure
@@ -40,7 +38,6 @@ _GRADED_METHODS = ("mv", "wmv-iter", "ds", "auto")
 _STATISTICS = ("tau_ap", "tau_b", "rmse", "max_drop")
 _CELLS = 100_000_000  # scores that are kept topic by topic
 _WHOLE = 0.95  # share of a topic's judged pairs that gold must have to rank systems
-_CHECKED = 200_000  # judgements at most whose independence is checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,12 +46,12 @@ class Study:
 
     Ways of merging are named by their spec strings; `chosen` is the one whose draws are behind
     `intervals` (over draws of relevance) and `wide` (over draws and topics), and whose estimates
-    are in `assessors`, the table that `qrowd.assessors` makes. `by_gold` is on topics where gold
+    are in `quality`: how far the judgements can be trusted. `by_gold` is on topics where gold
     has nearly every judged pair; `given` if methods learned from some gold. `known` is the truth
     about the assessors where the crowd is simulated.
     """
 
-    judgements: Judgements
+    quality: Quality
     gold: Qrels | None
     runs: RunSet | None
     merged: Mapping[str, Merged]
@@ -67,11 +64,24 @@ class Study:
     chosen: str
     informed: bool
     seed: int
-    assessors: AssessorTable
     given: bool = False
     screened: Screened | None = None
     known: AssessorTable | None = None
-    independence: Independence | None = None
+
+    @property
+    def judgements(self) -> Judgements:
+        """The judgements that count."""
+        return self.quality.crowd.judgements
+
+    @property
+    def assessors(self) -> AssessorTable:
+        """The table that `qrowd.assessors` makes."""
+        return self.quality.assessors
+
+    @property
+    def independence(self) -> Independence:
+        """Whether assessors err together."""
+        return self.quality.independence
 
     def __repr__(self) -> str:
         return f"Study({', '.join(self.merged)} of {self.judgements!r})"
@@ -116,7 +126,7 @@ class Study:
 
 
 def study(
-    judgements: Judgements,
+    judgements: Judgements | Collected,
     runs: RunSet | None = None,
     gold: Qrels | None = None,
     *,
@@ -132,25 +142,31 @@ def study(
 ) -> Study:
     """Merge judgements by each method and follow every consequence, for a report.
 
-    Without runs there are no scores of systems; without gold nothing is compared with it. What
-    methods and rules may learn from is `given`; its pairs and topics are left out of every
-    comparison with `gold`. Assessors whom one of the screening `rules` doubts are left out. The
-    usual `methods` are `mv`, `ds` and `auto` (for more than two grades also `wmv-iter`). `chosen`
-    names the method whose `draws` become intervals (`auto` if there is one, else a hierarchical
-    one, then `ds`, then the last); `informed` lets it know how the systems rank the documents, as
-    `inform` does: not for `auto`, nor where assessors err together, for then the systems'
-    consensus outweighs the votes.
+    `judgements` may be all that a campaign has collected, answers to check questions too; the
+    experts' grades are `given` then. Without runs there are no scores of systems; without gold
+    nothing is compared with it. What methods and rules may learn from is `given`; its pairs and
+    topics are left out of every comparison with `gold`. Assessors whom one of the screening `rules`
+    doubts are left out. The usual `methods` are `mv`, `ds` and `auto` (for more than two grades
+    also `wmv-iter`). `chosen` names the method whose `draws` become intervals (`auto` if there is
+    one, else a hierarchical one, then `ds`, then the last); `informed` lets it know how the systems
+    rank the documents, as `inform` does: not for `auto`, nor where assessors err together, for then
+    the systems' consensus outweighs the votes.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=30, assessors=12, votes=3, runs=4, seed=1)
     >>> q.study(made.judgements, made.runs, made.gold, methods=["mv", "ds"], draws=50)
     Study(mv, ds of Judgements(540 judgements of 180 pairs in 6 topics by 12 assessors; ...))
     """
+    if isinstance(judgements, Collected):
+        crowd, judgements = judgements, judgements.judgements
+        given = crowd.given if given is NOTHING else given
+    else:
+        crowd = Collected(judgements, gold=given.gold)
     usual = _METHODS if judgements.scale.binary else _GRADED_METHODS
-    makers = [registry.get(spec) for spec in methods or usual]
+    makers = {repr(maker): maker for maker in map(registry.get, methods or usual)}
     screened = screen(judgements, rules, given) if rules else None
     kept = screened.kept if screened else judgements
-    merged = {repr(maker): maker.fit(kept, given) for maker in makers}
+    merged = {name: maker.fit(kept, given) for name, maker in makers.items()}
     chosen = _chosen(chosen, list(merged))
     labels = {} if gold is None else {n: score_labels(m, gold) for n, m in merged.items()}
     whole = None if gold is None else _whole(gold, judgements)
@@ -159,9 +175,19 @@ def study(
     if runs is not None:
         by_merged = {name: evaluate(runs, m.qrels(), measures) for name, m in merged.items()}
         belief = inform(merged[chosen], runs, seed) if informed else merged[chosen]
-        narrow, wide = _intervals(runs, belief.draws(draws, seed), measures, level, seed)
+        narrow, wide = places_of(runs, belief.draws(draws, seed), measures, level, seed)
+    quality = quality_of(
+        crowd,
+        merged[chosen],
+        makers[chosen],
+        gold=gold,
+        labels=labels.get(chosen),
+        kept=kept,
+        fits=merged,
+        seed=seed,
+    )
     return Study(
-        judgements=judgements,
+        quality=quality,
         gold=gold,
         runs=runs,
         merged=merged,
@@ -174,10 +200,8 @@ def study(
         chosen=chosen,
         informed=informed,
         seed=seed,
-        assessors=table_of(Evidence(judgements, Given(gold=gold), merged=merged[chosen])),
         given=given.gold is not None,
         screened=screened,
-        independence=_independence(kept, merged, seed),
     )
 
 
@@ -192,18 +216,6 @@ def _whole(gold: Qrels, judgements: Judgements) -> Qrels | None:
     return gold[kept] if len(kept) else None
 
 
-def _independence(judgements: Judgements, merged: Mapping[str, Merged], seed: int) -> Independence:
-    """The check of independence, as a method has made it already or made now, with its bound."""
-    model = DawidSkene(smoothing=1)
-    for fitted in merged.values():
-        if "independence" in fitted.details.named:
-            check: Independence = fitted.details["independence"]
-            if check.freedom < 1:
-                return check
-            return replace(check, detection=detection(judgements, model, seed=seed))
-    return independence(judgements, model, most=_CHECKED, bound=True, seed=seed)
-
-
 def _chosen(wanted: str | None, names: list[str]) -> str:
     if wanted is None:
         ranked = [card for card in registry.cards("method").values() if card.draws_rank]
@@ -215,10 +227,17 @@ def _chosen(wanted: str | None, names: list[str]) -> str:
     return spec
 
 
-def _intervals(
-    runs: RunSet, drawn: QrelsSet, measures: Sequence[str | Measure], level: float, seed: int
+def places_of(
+    runs: RunSet,
+    drawn: QrelsSet,
+    measures: Sequence[str | Measure],
+    level: float = 0.9,
+    seed: int = 0,
 ) -> tuple[Intervals, Intervals | None]:
-    """Over draws; and over draws and topics, unless that would take too much memory."""
+    """Scores and places of systems with intervals over draws; and over draws and topics.
+
+    The latter are None where there is one topic, or they would take too much memory.
+    """
     cells = len(drawn) * len(drawn.topics) * len(runs) * len(measures)
     keep = "topics" if cells <= _CELLS and len(drawn.topics) > 1 else "means"
     scores = evaluate(runs, drawn, measures, keep=keep)

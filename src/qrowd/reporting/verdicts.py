@@ -9,8 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.comparison.intervals import Intervals
-from qrowd.quality.agreement import krippendorff_alpha
-from qrowd.quality.suspicion import UNTOLD
 from qrowd.rendering import grouped, percent
 from qrowd.reporting.parts import Verdict, sentence
 from qrowd.reporting.sections.systems import Coverage
@@ -18,13 +16,6 @@ from qrowd.reporting.study import Study
 
 _DOUBTED = ("adversarial", "uniform", "random", "biased")
 _NAMED = 3
-_CALIBRATED = 0.1  # expected calibration error
-_MODERATE = 0.4  # agreement beyond chance, from which on it counts as moderate
-_TRUST = {
-    "good": "Yes, as far as can be seen",
-    "caution": "With caution",
-    "bad": "Not for scores of systems",
-}
 
 
 def verdicts_of(done: Study) -> tuple[Verdict, ...]:
@@ -41,47 +32,16 @@ def verdicts_of(done: Study) -> tuple[Verdict, ...]:
 
 
 def _trust(done: Study, held: Coverage | None) -> Verdict:
-    """The reasons, and the colour of the worst of them."""
-    reasons = [_agreement(done), _good(done)]
-    if done.independence is not None:
-        reasons.append((sentence(done.independence.verdict), done.independence.cleared))
-    if not done.labels:
-        gold = "There is no gold, so how accurate the merged grades are is unknown."
-        reasons.append((gold, False))
-    else:
-        scores = done.labels[done.chosen]
-        error = scores.calibration.expected_error
-        right = (
-            f"Of the grades merged by `{done.chosen}`, {percent(scores['accuracy'])} agree with "
-            f"gold (kappa {scores['kappa']:.2f}); its probabilities are off by {error:.2f} on "
-            "average."
-        )
-        reasons.append((right, error <= _CALIBRATED and scores["kappa"] >= _MODERATE))
-    level = "good" if all(fine for _, fine in reasons) else "caution"
+    """What the live page says too; and whether intervals hold gold's places."""
+    quality = done.quality
+    reasons = [str(found.text) for found in quality.findings if found.name != "errors"]
+    reasons.append(sentence(done.independence.verdict))
+    level, answer = quality.level, str(quality.answer)
     if held is not None:
-        reasons.append((held.sentence, held.holds))
-        level = level if held.holds else "bad"
-    text = " ".join(words for words, _ in reasons if words)
-    return Verdict("Can these judgements be trusted?", level, _TRUST[level], text)
-
-
-def _agreement(done: Study) -> tuple[str, bool]:
-    alpha = krippendorff_alpha(done.judgements)
-    if np.isnan(alpha):
-        return "Agreement cannot be told: hardly a pair has two judgements.", False
-    words = {0.2: "hardly agree", _MODERATE: "agree little", 0.667: "agree moderately"}
-    how = next((word for bound, word in words.items() if alpha < bound), "agree well")
-    said = f"Assessors {how} (Krippendorff's alpha {alpha:.2f}, `qrowd quality --agreement`)."
-    return said, alpha >= _MODERATE
-
-
-def _good(done: Study) -> tuple[str, bool]:
-    kinds = [str(kind) for kind in done.assessors["type"]]
-    told = len(kinds) - kinds.count(UNTOLD)
-    if not told:
-        return "How good single assessors are cannot be told.", False
-    good = kinds.count("good")
-    return f"{good} of {told} assessors about whom enough is known are good.", 2 * good >= told
+        reasons.append(held.sentence)
+        if not held.holds:
+            level, answer = "bad", "Not for scores of systems"
+    return Verdict("Can these judgements be trusted?", level, answer, " ".join(reasons))
 
 
 # --- which system is best? ------------------------------------------------------------------------
@@ -127,7 +87,7 @@ def _next(done: Study, held: Coverage | None) -> Verdict:
     weight = " --by weight --runs RUNS" if done.runs is not None else ""
     if done.partial_gold:
         steps.append(sentence(done.partial_gold))
-    if done.gold is None or (held is not None and not held.holds):
+    if (done.gold is None and done.quality.gain is None) or (held is not None and not held.holds):
         steps.append(
             f"Let a trusted person judge some pairs: `qrowd sample JUDGEMENTS -n 300{weight}` "
             "says which; then `qrowd evaluate --human FILE --correct ppi` corrects the scores."
@@ -150,8 +110,8 @@ def _next(done: Study, held: Coverage | None) -> Verdict:
 def _doubted(done: Study) -> str:
     """Whom to look at: only people against whom there is enough evidence, in `quality`'s words."""
     kinds = [str(kind) for kind in done.assessors["type"]]
-    count = done.judgements.per_assessor
-    doubted = [at for at, kind in enumerate(kinds) if kind in _DOUBTED]
+    count = done.assessors["judgements"]
+    doubted = [at for at, kind in enumerate(kinds) if kind in _DOUBTED and count[at]]
     if not doubted:
         return ""
     doubted.sort(key=lambda at: -int(count[at]))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +11,16 @@ import numpy as np
 import qrowd as q
 from qrowd.collection.adjudication import cases
 from qrowd.comparison.systems import mean_interval
+from qrowd.data.collected import Collected, grades_of, qrels_of
 from qrowd.data.index import Index
 from qrowd.errors import MissingExtraError
-from qrowd.quality.consensus import consensus_gain
-from qrowd.quality.suspicion import SUSPICIOUS
 from qrowd.rendering import thousands
 from qrowd.reporting import figures
 from qrowd.reporting.parts import Figure
+from qrowd.reporting.quality import disputed, quality_of
 from qrowd.reporting.sections.judgements import assessor_section
-from qrowd.web.judgements import Snapshot, grades_of, qrels_of
+from qrowd.reporting.study import places_of
 
-CELLS = 50_000_000  # scores that are kept topic by topic
 DISPUTED, SUSPECTS = 500, 50
 MARKS = 1000  # assessors in a picture: a page must stay light
 LEVEL = 0.9  # of intervals around what decisions move
@@ -37,91 +35,37 @@ class Findings:
     pictures: Mapping[str, Figure]
 
 
-@dataclass(frozen=True)
-class Quality(Findings):
-    """What pages show of the judgements, and the table of assessors."""
-
-    assessors: q.AssessorTable
-
-
 # --- assessors ------------------------------------------------------------------------------------
 
 
-def quality(snapshot: Snapshot, method: q.Merger) -> Quality:
-    """Assessors on their judgements and check questions; agreement on what counts only."""
-    judgements = snapshot.judgements
-    given = q.NOTHING if snapshot.truth is None else q.Given(gold=snapshot.truth)
-    table = q.assessors(snapshot.together, given, merge=method, gold_rel=snapshot.relevant_from)
-    over = "topics" if len(judgements.topics) > 1 else "pairs"
-    merged = method.fit(judgements, snapshot.given())
-    summary = {
-        "judgements": len(judgements),
-        "pairs": len(judgements.pairs),
-        "assessors": len(judgements.assessors),
-        "agreement": q.agreement(judgements, resample=over).table(),
-        "over": over,
-        "gain": _gain(snapshot, method),
-        "kinds": dict(Counter(str(kind) for kind in table["type"])),
-        "suspects": _suspects(table),
-        "disputed": disputed(judgements, merged, snapshot.gold),
+def quality(crowd: Collected, method: q.Merger) -> tuple[Findings, q.AssessorTable]:
+    """How far the judgements can be trusted, as reports have it; and the table of assessors."""
+    judgements = crowd.judgements
+    done = quality_of(crowd, method.fit(judgements, crowd.given), method)
+    table = done.assessors
+    summary = done.plain() | {
+        "suspects": [
+            [
+                str(table.assessors.names[at]),
+                str(table["type"][at]),
+                float(table["informedness"][at]),
+                int(table["judgements"][at]),
+            ]
+            for at in done.suspects[:SUSPECTS]
+        ],
+        "disputed": disputed(judgements, done.merged, crowd.gold, DISPUTED),
     }
     pictures = _pictures(
         {
             "votes": lambda: figures.votes_per_pair(np.diff(judgements.pair_starts)),
             "workload": lambda: figures.workload(judgements.per_assessor),
-            "assessors": lambda: _of_busiest(table, lambda few: _scatter(few, repr(method))),
+            "assessors": lambda: _of_busiest(
+                table, lambda few: _scatter(few, done.merged.fit.method)
+            ),
             "speed": lambda: _of_busiest(table, figures.speed_of),
         }
     )
-    return Quality(summary, pictures, table)
-
-
-def _gain(snapshot: Snapshot, method: q.Merger) -> dict[str, Any] | None:
-    """Single answers against merged ones on check questions, of which the method knows nothing."""
-    if snapshot.checks is None or snapshot.truth is None:
-        return None
-    checks, bound = snapshot.checks, snapshot.relevant_from
-    gain = consensus_gain(checks, method.fit(checks), snapshot.truth, gold_rel=bound)
-    return None if gain is None else asdict(gain)
-
-
-def _suspects(table: q.AssessorTable) -> list[list[Any]]:
-    """Whose answers tell nothing or mislead: name, kind, informedness, judgements."""
-    worst = np.argsort(table["informedness"], kind="stable")
-    return [
-        [
-            str(table.assessors.names[at]),
-            str(table["type"][at]),
-            float(table["informedness"][at]),
-            int(table["judgements"][at]),
-        ]
-        for at in [at for at in worst if table["type"][at] in SUSPICIOUS][:SUSPECTS]
-    ]
-
-
-def disputed(
-    judgements: q.Judgements, merged: q.Merged, decided: q.Qrels | None, most: int = DISPUTED
-) -> list[list[Any]]:
-    """Pairs whose judges disagree most, the most votes first: topic, doc, votes, relevant, belief.
-
-    Belief is the method's probability of relevance. What an expert decided is left out.
-    """
-    relevant = judgements.scale.relevant
-    votes = np.diff(judgements.pair_starts)
-    sums = np.concatenate([[0], np.cumsum(relevant[judgements.grade])])
-    yes = sums[judgements.pair_starts[1:]] - sums[judgements.pair_starts[:-1]]
-    open_still = (yes > 0) & (yes < votes)
-    if decided is not None:
-        at = judgements.pairs.locate(decided.pairs)
-        open_still[at[at >= 0]] = False
-    order = np.lexsort((-votes, np.abs(2 * yes - votes) / np.maximum(votes, 1)))
-    chosen = order[open_still[order]][:most]
-    belief = merged.posterior[:, relevant].sum(axis=1)
-    topics, documents = judgements.pairs.topic_names, judgements.pairs.document_names
-    return [
-        [str(topics[at]), str(documents[at]), int(votes[at]), int(yes[at]), float(belief[at])]
-        for at in chosen
-    ]
+    return Findings(summary, pictures), table
 
 
 def _of_busiest(
@@ -156,12 +100,7 @@ def _pictures(drawn: Mapping[str, Callable[[], Figure | None]]) -> dict[str, Fig
 
 def systems(merged: q.Merged, runs: q.RunSet, measures: Sequence[str], draws: int) -> Findings:
     """Scores and places under draws of relevance, and over topics too, as reports have them."""
-    drawn = merged.draws(draws)
-    cells = len(drawn) * len(drawn.topics) * len(runs) * len(measures)
-    keep = "topics" if cells <= CELLS and len(drawn.topics) > 1 else "means"
-    scores = q.evaluate(runs, drawn, measures, keep=keep)
-    narrow = q.intervals(scores, over="draws")
-    wide = q.intervals(scores) if keep == "topics" else None
+    narrow, wide = places_of(runs, merged.draws(draws), measures)
     shown = wide or narrow
     summary = {
         "systems": shown.to_polars().to_dicts(),

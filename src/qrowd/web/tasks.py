@@ -32,13 +32,14 @@ from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export, given_names
 from qrowd.collection.publishing.release import release
+from qrowd.data.collected import qrels_of
 from qrowd.errors import RuleError
 from qrowd.io.atomic import write
 from qrowd.rendering import plain, tsv
 from qrowd.reporting.parts import Figure
 from qrowd.web import findings, jobs, pictures
 from qrowd.web.files import CampaignFiles, drafts_in
-from qrowd.web.judgements import DRAWS, MEASURES, figures_of, merged, merger_of, qrels_of, snapshot
+from qrowd.web.judgements import DRAWS, MEASURES, figures_of, merged, merger_of, taken_from
 from qrowd.web.robots.rehearsal import try_out
 from qrowd.web.settings import Settings
 
@@ -60,6 +61,7 @@ def _merge(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     q.save(belief, files.results / "probabilities.tsv")
     return {
         "method": belief.fit.method,
+        "choice": belief.fit.choice,
         "pairs": len(belief.pairs),
         "judgements": len(taken.judgements),
         "assessors": len(taken.judgements.assessors),
@@ -73,13 +75,11 @@ def _merge(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
 
 def _quality(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     """The table of assessors, how far they agree, what merging gains, disputed pairs, pictures."""
-    method = str(parameters.get("method", "mv"))
-    taken = snapshot(files, checks=True)
-    quality = findings.quality(taken, merger_of(method))
-    columns = quality.assessors.to_polars().to_dict(as_series=False)
+    method = merger_of(str(parameters.get("method", "mv")))
+    quality, assessors = findings.quality(taken_from(files), method)
+    columns = assessors.to_polars().to_dict(as_series=False)
     write(files.results / "assessors.tsv", tsv(columns))
     return {
-        "method": method,
         **quality.summary,
         "files": ["assessors.tsv"],
         "pictures": _kept(files, quality.pictures),
@@ -94,6 +94,7 @@ def _systems(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     systems = findings.systems(belief, q.read_runs(runs), measures, DRAWS)
     return {
         "method": belief.fit.method,
+        "choice": belief.fit.choice,
         **systems.summary,
         "pictures": _kept(files, systems.pictures),
     }

@@ -81,8 +81,8 @@ class Automatic:
     right on no more of the held-out gold than the vote without gold, that is said. Without enough
     gold documents are not read.
 
-    What was chosen and why is among the notes of the fit, and `merge` prints it; the check's result
-    is `details["independence"]`.
+    What was chosen is the `choice` of the fit, and why is among its notes; `merge` prints both. The
+    check's result is `details["independence"]`.
 
     >>> import qrowd as q
     >>> crowd = q.Judgements.of(
@@ -122,6 +122,7 @@ class Automatic:
             kept = "the vote" if check.together else "the mean of the vote and of ds"
             posterior = beliefs.vote if check.together else beliefs.mean
             details = Details(own={"independence": check})
+            fitting.choice = kept
             fitting.notes += [f"chosen: {kept}", f"because {check.verdict}", UNSEEN]
         if fitting.given.documents is not None and not read:
             why = "something else predicts gold better" if by_gold else "too little gold to tell"
@@ -257,8 +258,9 @@ def _by_gold(
     listed = ", ".join(f"{name} {each.mean():.3f}" for name, each in loss.items())
     rule = f" (of {len(alone)} judges alone the best must be better beyond chance)" * bool(alone)
     count = len(np.unique(topic))
+    fitting.choice = f"{best}, recalibrated on {len(labelled)} gold pairs of {count} topics"
     fitting.notes += [
-        f"chosen: {best}, recalibrated on {len(labelled)} gold pairs of {count} topics",
+        f"chosen: {fitting.choice}",
         f"because its log loss is the smallest on gold of topics held out: {listed}{rule}",
     ]
     without = rows.scale.log_odds(beliefs.vote)[labelled]

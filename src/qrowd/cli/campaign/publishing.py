@@ -94,7 +94,7 @@ def import_(database: str, file: str, name: str | None, kind: str | None, as_jso
 @opt.database
 @opt.target("FOLDER", "A new folder to write to, or a file that ends in .zip.")
 @opt.campaign
-@opt.method(default="mv", show_default=True, help="The method that makes the qrels.")
+@opt.method(default="auto", show_default=True, help="The method that makes the qrels.")
 @opt.input_file(
     "--runs",
     multiple=True,
@@ -115,9 +115,10 @@ def release(
 ) -> None:
     """Write what a campaign publishes: a folder or zip that `qrowd report` reads alone.
 
-    Topics, pool, documents' ids (their texts if the plan says so), qrels, judgements and orders
-    without times and reasons under numbers that mean nothing, runs, the consent text, a datasheet,
-    a manifest with checksums. It is written down and cannot be taken back, so you are asked.
+    Topics, pool, documents' ids (their texts if the plan says so), qrels, judgements, orders and
+    answers to check questions without times and reasons under numbers that mean nothing, runs, the
+    consent text, a datasheet, a manifest with checksums. It is written down and cannot be taken
+    back, so you are asked.
 
     \b
     Examples:

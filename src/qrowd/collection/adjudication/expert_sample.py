@@ -7,7 +7,6 @@ changes what workers said: exports give it as gold.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -33,6 +32,7 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.store import Work
 from qrowd.collection.people.workers import expert
 from qrowd.comparison.significance import wilson
+from qrowd.data.collected import ErrorRate
 from qrowd.errors import RuleError
 
 CODES = (
@@ -44,18 +44,6 @@ CODES = (
     "careless",
     "gold wrong",
 )
-
-
-@dataclass(frozen=True)
-class ErrorRate:
-    """How often workers' grades differ from the experts' on the random sample, with an interval."""
-
-    sampled: int
-    judged: int
-    wrong: int
-    rate: float
-    low: float
-    high: float
 
 
 # The decision that stands of each pair: the last one.

@@ -49,8 +49,12 @@ class Figures:
         return {name: value for name, value in vars(self).items() if name != "merge"}
 
 
-def datasheet(work: Work, folder: Path, rows: Mapping[str, int], figures: Figures) -> str:
-    """The datasheet as Markdown; `folder` holds the release's judgements."""
+def datasheet(
+    work: Work, folder: Path, rows: Mapping[str, int], figures: Figures, choice: str = ""
+) -> str:
+    """The datasheet as Markdown; `folder` holds the release's judgements, `choice` is what a
+    method that chooses among others has taken.
+    """
     about = work.plan.release
     limits = f"Not for: {about.limits}" if about.limits else f"Limits: {NOT_SAID}"
     licence, contact = about.licence or NOT_SAID, about.contact or NOT_SAID
@@ -58,7 +62,7 @@ def datasheet(work: Work, folder: Path, rows: Mapping[str, int], figures: Figure
         "Why the data were made": [about.purpose or NOT_SAID],
         "What they are": _composition(work, folder, rows),
         "How they were collected": _collection(work),
-        "How grades were merged": _merging(work, figures),
+        "How grades were merged": _merging(work, figures, choice),
         "How good they are": _quality(work, folder, rows),
         "What they are for": [_USES, limits],
         "Licence and contact": [f"Licence: {licence}", f"Contact: {contact}"],
@@ -86,6 +90,7 @@ def _composition(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]
         **({"numbers from 0 to 100": rows["ratings.tsv"]} if "ratings.tsv" in rows else {}),
         "rows of orders": rows["orders.tsv"],
         "grades by experts": rows["gold.qrels"],
+        "answers to check questions": rows["checks.tsv"],
         "runs of systems": sum(name.startswith("runs/") for name in rows),
     }
     if rows["judgements.tsv"]:
@@ -98,7 +103,10 @@ def _composition(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]
     about = (
         f"Grades: {names}; {scale.relevant_from} and higher count as relevant. "
         f"Documents are included {texts}. Assessors are numbers drawn at random for this release; "
-        "there are no times, reasons or personal data."
+        "there are no times, reasons or personal data; assessors.tsv has the median seconds of "
+        "each and how far answers follow a pattern. checks.tsv has answers to check questions, "
+        "also of people whose judgements do not count, and checks.qrels the experts' grades of "
+        "these."
     )
     return [_table("what", "count", cells), about]
 
@@ -143,13 +151,14 @@ def _checks(plan: Plan) -> list[str]:
     ] or ["none"]
 
 
-def _merging(work: Work, figures: Figures) -> list[str]:
+def _merging(work: Work, figures: Figures, choice: str) -> list[str]:
     if not work.plan.way.graded:
         return ["There are no grades to merge; orders.tsv has what was preferred."]
+    chosen = f" It chose: {choice}." if choice else ""
     return [
         f"merged.qrels and probabilities.tsv were made by the method `{figures.method}`, which was "
-        "given the experts' grades in gold.qrels. `qrowd report` on this release shows the "
-        f"systems under {figures.draws} draws of these probabilities."
+        f"given the experts' grades in gold.qrels.{chosen} `qrowd report` on this release shows "
+        f"the systems under {figures.draws} draws of these probabilities."
     ]
 
 

@@ -46,6 +46,7 @@ from qrowd.collection.database.states import VALID
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.gold import named_grades
 from qrowd.data.given import NOTHING, Given, Merger
+from qrowd.data.merged import Merged
 from qrowd.data.scale import Scale
 from qrowd.io.atomic import write, written
 from qrowd.io.judgements import read_judgements
@@ -108,13 +109,18 @@ def export(
         grades = sorted(given_names(work).items())
         files["gold.qrels"].writelines(f"{name}\t0\t{doc}\t{n}\n" for (name, doc), n in grades)
         rows["gold.qrels"] = len(grades)
+    about = None
     if merge is not None and rows["judgements.tsv"]:
-        rows |= _merged(target, merge, work.plan.scale.scale)
+        merged = _merged(target, merge, work.plan.scale.scale)
+        about = {"method": merged.fit.method, "choice": merged.fit.choice}
+        names = dict.fromkeys(("merged.qrels", "probabilities.tsv"), len(merged.pairs))
+        told = [f"{name}{PROVENANCE}" for name in names if merged.provenance is not None]
+        rows |= names | dict.fromkeys(told, 1)
     if parquet:
         tables = [name for name in rows if name.endswith("tsv")]
         rows |= {_as_parquet(target / name): rows[name] for name in tables}
     exported = [Exported(name, count, sha256_of(target / name)) for name, count in rows.items()]
-    _write_manifest(work, target, exported)
+    _write_manifest(work, target, exported, about)
     return exported
 
 
@@ -138,16 +144,14 @@ def _opened(path: Path, header: Sequence[str]) -> Iterator[TextIO]:
         yield file
 
 
-def _merged(folder: Path, merge: Merger, scale: Scale) -> dict[str, int]:
+def _merged(folder: Path, merge: Merger, scale: Scale) -> Merged:
     crowd = read_judgements(folder / "judgements.tsv", scale=scale)
     has_gold = (folder / "gold.qrels").stat().st_size > 0
     given = Given(gold=read_qrels(folder / "gold.qrels")) if has_gold else NOTHING
     merged = merge.fit(crowd, given)
     save(merged.qrels(), folder / "merged.qrels")
     save(merged, folder / "probabilities.tsv")
-    rows = dict.fromkeys(("merged.qrels", "probabilities.tsv"), len(merged.pairs))
-    told = [f"{name}{PROVENANCE}" for name in rows if merged.provenance is not None]
-    return rows | dict.fromkeys(told, 1)
+    return merged
 
 
 def _as_parquet(path: Path) -> str:
@@ -163,7 +167,9 @@ def _as_parquet(path: Path) -> str:
     return target.name
 
 
-def _write_manifest(work: Work, folder: Path, exported: Sequence[Exported]) -> None:
+def _write_manifest(
+    work: Work, folder: Path, exported: Sequence[Exported], merged: Mapping[str, str] | None
+) -> None:
     money = ledger.balance(work)
     about = {
         "campaign": work.name,
@@ -174,6 +180,7 @@ def _write_manifest(work: Work, folder: Path, exported: Sequence[Exported]) -> N
         "events": events(work),
         "spent": {"owed": money.owed, "settled": money.settled, "currency": work.plan.pay.currency},
         "files": {file.name: {"rows": file.rows, "sha256": file.sha256} for file in exported},
+        **({} if merged is None else {"merged": merged}),  # by which method, and what it chose
     }
     write(folder / "manifest.json", json.dumps(about, indent=2, sort_keys=True) + "\n")
 
@@ -262,7 +269,7 @@ def _names(work: Work) -> _Names:
     )
     rows = work.db.execute(query.order_by(m.set_id, m.position)).all()
     keys, topics, documents = zip(*rows, strict=True) if rows else ((), (), ())
-    assessors = sorted(_assessors(work).items())
+    assessors = sorted(assessor_names(work).items())
     return _Names(
         key=np.array(keys, np.int64),
         topic=pl.Series(topics, dtype=pl.String),
@@ -273,7 +280,7 @@ def _names(work: Work) -> _Names:
     )
 
 
-def _assessors(work: Work) -> dict[int, tuple[str, str]]:
+def assessor_names(work: Work) -> dict[int, tuple[str, str]]:
     """What exports call each worker, and the kind of it."""
     w = worker.c
     workers = work.db.execute(select(w.id, w.name, w.number, w.kind).where(work.own(worker))).all()
@@ -334,7 +341,7 @@ def _ballots(work: Work) -> Iterator[tuple[str, pl.DataFrame]]:
     rankings, ratings = work.plan.way.ballots == "set", work.plan.way.ballots == "topic"
     if not (rankings or ratings):
         return
-    assessors = _assessors(work)
+    assessors = assessor_names(work)
     counts = work.valid_batches() & (place.c.kind == "count") & (place.c.surplus == 0)
     query = (_RANKINGS if rankings else _RATED).where(counts)
     for part in _streamed(work, query).partitions(CHUNK):

@@ -1,7 +1,8 @@
 """A release: what a campaign publishes. `qrowd.io.release` says which files it has, and reads it.
 
 People are numbers drawn at random for each release, rows are sorted by names: nothing tells who
-judged, when, or in which order. Times, reasons and passages stay in the campaign. It cannot be
+judged, when, or in which order. Times, reasons and passages stay in the campaign; what times tell
+is one line for each person: the median, and how far answers follow a pattern. A release cannot be
 taken back, so it is asked twice, and written down with the checksum of its manifest.
 """
 
@@ -12,27 +13,32 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sqlalchemy import ColumnElement, func, select
 
 from qrowd import __version__
+from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import assignment, consent, document, topic, worker
 from qrowd.collection.database.store import Store, Work
+from qrowd.collection.publishing.collected import check_answers, check_grades
 from qrowd.collection.publishing.datasheet import Figures, datasheet
 from qrowd.collection.publishing.export import export
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.io.atomic import made_folder, written
+from qrowd.io.judgements import read_judgements
 from qrowd.io.release import FORMAT, MANIFEST, SUMS, VERSION
 from qrowd.io.source import PROVENANCE, sha256_of
-from qrowd.rendering import thousands
+from qrowd.quality.assessors import habits
+from qrowd.rendering import plain, thousands
 
 _TIMELESS = (1980, 1, 1, 0, 0, 0)  # of files in a zip
 _NAMED = ("topic", "doc", "assessor")
 _SAID = ("judgements.tsv", "ratings.tsv", "orders.tsv")
+_MERGED = ("gold.qrels", "merged.qrels", "probabilities.tsv")
 _TEXTS = ("query", "description", "narrative", "category", "language")
 
 
@@ -109,15 +115,20 @@ def _write(work: Work, folder: Path, figures: Figures, runs: Sequence[Path]) -> 
         exported = {file.name: file.rows for file in export(work, inside, merge=figures.merge)}
         if not exported["judgements.tsv"] and not exported["orders.tsv"]:
             raise RuleError("no-judgements", "there are no judgements to release yet")
+        merged = json.loads((inside / "manifest.json").read_text("utf-8")).get("merged", {})
         rows = _without_people(work, inside, folder)
         for name in exported:
-            if name.removesuffix(PROVENANCE) in ("gold.qrels", "merged.qrels", "probabilities.tsv"):
+            if name.removesuffix(PROVENANCE) in _MERGED:
                 shutil.move(inside / name, folder / name)  # perhaps to another disk
                 rows[name] = exported[name]
+        key = sorted(check_grades(work, inside).items())
+    lines = (f"{topic}\t0\t{doc}\t{grade}\n" for (topic, doc), grade in key)
+    rows["checks.qrels"] = _put(folder / "checks.qrels", lines)
     rows |= _material(work, folder) | _copied_runs(work, folder, runs)
     rows["consent.txt"] = _put(folder / "consent.txt", _consent(work))
-    rows["datasheet.md"] = _put(folder / "datasheet.md", [datasheet(work, folder, rows, figures)])
-    _write_manifest(work, folder, rows, figures)
+    sheet = datasheet(work, folder, rows, figures, merged.get("choice", ""))
+    rows["datasheet.md"] = _put(folder / "datasheet.md", [sheet])
+    _write_manifest(work, folder, rows, figures, merged)
     return rows
 
 
@@ -131,24 +142,32 @@ def _put(path: Path, lines: Iterable[str]) -> int:
     return number
 
 
-# --- judgements, ratings and orders ---------------------------------------------------------------
+# --- judgements, answers to check questions, ratings and orders -----------------------------------
 
 
 def _without_people(work: Work, source: Path, folder: Path) -> dict[str, int]:
-    """Judgements, ratings and orders under new numbers, sorted by them, without times."""
+    """All that people said under new numbers, sorted by them, without times; and their habits."""
     import polars as pl
 
-    tables = {
+    said = {
         name: pl.read_csv(source / name, separator="\t", infer_schema=False, quote_char=None)
         for name in _SAID
         if (source / name).is_file()
     }
+    said["checks.tsv"] = answers = check_answers(work, source)
+    tables = {name: table.drop("seconds", "time", strict=False) for name, table in said.items()}
+    if len(tables["judgements.tsv"]):
+        scale = work.plan.scale.scale
+        crowd = read_judgements(source / "judgements.tsv", scale=scale)
+        if len(answers):
+            crowd = crowd.joined(read_judgements(answers, scale=scale))
+        tables["assessors.tsv"] = habits(crowd).to_polars()
     assessors = {name for table in tables.values() for name in table["assessor"].unique()}
     numbers = {"assessor": _numbers(work, sorted(assessors))}
     numbers["ballot"] = _mixed(work, sorted(tables["orders.tsv"]["ballot"].unique()), "b")
     rows = {}
     for name, table in tables.items():
-        anonymous = table.drop("seconds", "time", strict=False).with_columns(
+        anonymous = table.with_columns(
             pl.col(column).replace_strict(names, return_dtype=pl.String)
             for column, names in numbers.items()
             if column in table.columns
@@ -262,7 +281,13 @@ def _consent(work: Work) -> Iterator[str]:
 # --- manifest and zip -----------------------------------------------------------------------------
 
 
-def _write_manifest(work: Work, folder: Path, rows: Mapping[str, int], figures: Figures) -> None:
+def _write_manifest(
+    work: Work,
+    folder: Path,
+    rows: Mapping[str, int],
+    figures: Figures,
+    merged: Mapping[str, str],
+) -> None:
     sums = {name: sha256_of(folder / name) for name in sorted(rows)}
     scale = work.plan.scale
     about = {
@@ -276,6 +301,8 @@ def _write_manifest(work: Work, folder: Path, rows: Mapping[str, int], figures: 
         "relevant_from": scale.relevant_from,
         "licence": work.plan.release.licence,
         "figures": figures.plain(),
+        "merged": merged,  # by which method, and what it chose
+        "sample": plain(asdict(expert_sample.error_rate(work))),
         "files": {name: {"rows": rows[name], "sha256": sha} for name, sha in sums.items()},
     }
     text = json.dumps(about, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

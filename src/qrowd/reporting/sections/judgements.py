@@ -15,9 +15,10 @@ from qrowd.data.runs import RunSet
 from qrowd.quality.assessors import ABOUT
 from qrowd.quality.independence import Independence
 from qrowd.quality.screening import Screened
-from qrowd.rendering import grouped
+from qrowd.rendering import grouped, percent
 from qrowd.reporting import figures
 from qrowd.reporting.parts import Group, Note, Part, Prose, Section, Shown, Table, sentence
+from qrowd.reporting.quality import Quality
 
 _MOST = 500  # rows of a table
 _MARKS = 2000  # in the picture
@@ -87,12 +88,52 @@ def data_section(
     parts += [
         Table(
             "What the data hold",
-            {"": list(counts), "count": list(counts.values())},
+            {"what": list(counts), "count": list(counts.values())},
             command=command,
         ),
         Group((figures.votes_per_pair(votes), figures.workload(judgements.per_assessor))),
     ]
     return Section("Data", tuple(parts))
+
+
+def agreement_section(quality: Quality) -> Section:
+    """Every coefficient with its interval."""
+    agreed, over = quality.agreement, quality.over
+    about = Prose(
+        f"Of {grouped(agreed.pairs)} pairs {grouped(agreed.compared)} have two judgements or more. "
+        "0 is what chance gives (raw agreement apart), 1 is perfect."
+    )
+    caption = f"Agreement of assessors, with {percent(agreed.level)} intervals over {over}"
+    return Section("Agreement", (about, Table(caption, agreed.table())))
+
+
+def checks_section(quality: Quality) -> Section:
+    """How often answers to check questions are right, and what merging gains."""
+    gain = quality.gain
+    assert gain is not None
+    few = (
+        ""
+        if gain.known
+        else " What merging gains cannot be known, because each question has one answer."
+    )
+    about = Prose(
+        f"Relevant or not, on {grouped(gain.pairs)} check questions of {gain.topics} topics "
+        f"({grouped(gain.answers)} answers), merged by `{quality.merged.fit.method}`, which saw "
+        f"all judgements but not the experts' grades.{few} All answers of people whose judgements "
+        "count are looked at. Always the commonest of the experts' answers would be right on "
+        f"{percent(gain.usual, 1)}."
+    )
+    shares = {"single answers": gain.single}
+    if gain.known:
+        shares |= {"merged answers": gain.merged, "gained": gain.gain}
+    columns: dict[str, list[Any]] = {
+        "answers": list(shares),
+        "right": [share.value for share in shares.values()],
+        "low": [share.low for share in shares.values()],
+        "high": [share.high for share in shares.values()],
+    }
+    table = Table("Shares that are right, with 90% intervals over topics", columns)
+    return Section("Check questions", (about, table))
 
 
 def screening_section(screened: Screened, command: str = "") -> Section:

@@ -60,7 +60,7 @@ class Stored(BaseModel):
 class ReleaseWanted(BaseModel):
     """The method that makes the qrels; `sure` confirms what cannot be taken back."""
 
-    method: str = Field("mv", max_length=300)
+    method: str = Field("auto", max_length=300)
     measures: list[str] = Field(default=[], max_length=20)
     sure: bool = False
 

@@ -19,6 +19,7 @@ from qrowd.collection.judging import gold
 from qrowd.collection.office.todo import weak_gold
 from qrowd.errors import RuleError
 from qrowd.evaluation.measure import measures_of
+from qrowd.quality.suspicion import TYPES
 from qrowd.texts import Text, listed
 from qrowd.web import jobs
 from qrowd.web.api.results import keep_run
@@ -49,6 +50,51 @@ class LastJob:
     def method(self) -> str:
         """The method that was asked for last."""
         return str(self.parameters.get("method", "auto"))
+
+    @property
+    def choice(self) -> str:
+        """What it took, if it is one that chooses; results of earlier versions do not say."""
+        return str((self.result or {}).get("choice", ""))
+
+
+# Where the reason for a verdict is looked into, by its name and by its level.
+_LOOK = {
+    "right": "/gold",
+    "agreement": "/disputed",
+    "judges": "/workers?order=suspicion",
+    "errors": "/disputed",
+    "sample": "/decisions",
+}
+_LOOK_WHERE_UNKNOWN = {"right": "/experts", "agreement": "/coverage", "judges": "/coverage"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether judgements can be trusted: a level, its words, the reasons, and where to look."""
+
+    level: str
+    answer: Text
+    reasons: list[Text]
+    look: Text
+    page: str
+
+    @classmethod
+    def of(cls, result: Mapping[str, Any] | None) -> Verdict | None:
+        """The verdict of a result; None where there is none, or it is of an earlier version."""
+        if result is None or "findings" not in result:
+            return None
+        findings = result["findings"]
+        first, level = findings[0], result["level"]
+        name = first["name"]
+        look = Text(f"office.verdict.look.{name}")
+        page = _LOOK[name]
+        if first["level"] == "good":
+            look, page = Text("office.verdict.look.systems"), "/systems"
+        elif first["level"] == "unknown" and name in _LOOK_WHERE_UNKNOWN:
+            page = _LOOK_WHERE_UNKNOWN[name]
+            look = Text(f"office.verdict.look{page.replace('/', '.')}")
+        reasons = [Text(each["id"], **each["values"]) for each in findings]
+        return cls(level, Text(f"office.verdict.{level}"), reasons, look, page)
 
 
 def last_job(work: Work, kind: str) -> LastJob:
@@ -157,11 +203,16 @@ def quality(visit: ReaderVisit) -> Response:
             "gold_sets": gold.supply(work),
             **visit.top(work, "/quality"),
         }
+    verdict = Verdict.of(last.result)
     table = (last.result or {}).get("agreement")
+    kinds = (last.result or {}).get("kinds", {})
     grades = (merged.result or {}).get("grades", {})
     return visit.show(
         "organiser/quality.html.j2",
-        pictures=drawn(visit.storage, last, "assessors", "speed"),
+        verdict=verdict,
+        picture=drawn(visit.storage, last, "assessors"),
+        pictures=drawn(visit.storage, last, "speed"),
+        kinds=[(kind, kinds[kind]) for kind in TYPES if kinds.get(kind)],
         agreement=list(zip(*table.values(), strict=True)) if table else [],
         grades=listed([Text("office.quality.grade", n=n, grade=g) for g, n in grades.items()]),
         most_disputed=DISPUTED,

@@ -12,10 +12,10 @@ from qrowd.collection.database.schema import NAMED_PAIRS, PAIR_NAMES, document, 
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.people import entry
 from qrowd.collection.plan.turnout import GOOD_SECONDS, MEDIAN_SECONDS, PER_HOUR
+from qrowd.data.collected import grades_of
 from qrowd.data.qrels import Qrels
 from qrowd.simulation.crowd import confusions, kinds_of, paces, patterns
 from qrowd.simulation.setting import KINDS, Setting
-from qrowd.web.judgements import grades_of
 from qrowd.web.robots.robot import CALM, Habits, Robot, Truth, pace_of
 
 _LINK_DAYS = 3650

@@ -13,9 +13,9 @@ from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export
+from qrowd.data.collected import grades_of
 from qrowd.rendering import percent
 from qrowd.reporting.parts import Part, Prose, Section, Table
-from qrowd.web.judgements import grades_of
 from qrowd.web.robots.crowd import Crowd
 from qrowd.web.robots.rehearsal import Rehearsal, judge
 from qrowd.web.robots.traffic import Clock

@@ -44,7 +44,7 @@ from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.web.app import make_app
 from qrowd.web.files import CampaignFiles
-from qrowd.web.judgements import snapshot
+from qrowd.web.judgements import taken_from
 from qrowd.web.robots.crowd import Crowd, by_content, make_robots, truth_of
 from qrowd.web.robots.traffic import Clock, in_process, rehearse
 from qrowd.web.settings import Settings
@@ -128,8 +128,8 @@ def judge(
         requests = rehearse(send, clock, robots, arrivals.tolist(), progress, all_held)
     with files.read() as work:
         money, last, outlay = ledger.balance(work), last_answer(work), outlay_of(work)
-    taken = snapshot(files)
-    merged = q.get(method).fit(taken.judgements, taken.given())
+    taken = taken_from(files)
+    merged = q.get(method).fit(taken.judgements, taken.given)
     return Rehearsal(
         robots=dict(Counter(robot.kind for robot in robots if robot.token)),
         requests=requests,
