@@ -16,6 +16,7 @@ from qrowd.collection.books.progress import Status, status
 from qrowd.collection.database.store import Work
 from qrowd.collection.material.campaign_rows import Added
 from qrowd.collection.office.acts.sets import Cost, Extend, RaiseTarget
+from qrowd.collection.office.todo import overview
 from qrowd.collection.plan.files import read_extension
 from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.record import audit
@@ -177,6 +178,49 @@ def scope_of(name: str) -> str:
     """What a token must allow for an act of the record."""
     act = all_acts().get(name)
     return act.scope if act else "manage"
+
+
+class CauseFound(BaseModel):
+    """Why a campaign does not go as it should: a permanent name, the sentence, the act that helps
+    with its details, and the page of the campaign to look at; "" for none.
+    """
+
+    name: str
+    text: str
+    act: str
+    details: dict[str, Any]
+    page: str
+
+
+class Overview(BaseModel):
+    """What an organiser reads first. Times in milliseconds, money in minor units."""
+
+    sentence: str
+    causes: list[CauseFound]
+    wanted: int
+    valid: int
+    pending: int
+    ready_at: int | None
+    expected: int
+    missing: int
+
+
+@router.get("/overview")
+def first_look(member: Reader) -> Overview:
+    """Whether it goes well, and what is in the way; the page and `campaign status` say the same."""
+    with member.read() as work:
+        seen, pay = overview(work), work.plan.pay
+    pace = seen.pace
+    return Overview(
+        sentence=str(seen.first_sentence(pay)),
+        causes=[CauseFound(**cause.told()) for cause in seen.causes],
+        wanted=pace.wanted,
+        valid=pace.valid,
+        pending=pace.pending,
+        ready_at=pace.ready_at,
+        expected=pace.expected,
+        missing=pace.missing,
+    )
 
 
 @router.get("/status")

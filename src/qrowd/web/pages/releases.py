@@ -62,7 +62,7 @@ def _confirmation(visit: CampaignVisit) -> Confirmation:
     with visit.read() as work:
         progress, plan, earlier = status(work), work.plan, len(release.releases(work))
     follows = [
-        Text("office.releases.ask-judgements", held=progress.held, wanted=progress.wanted),
+        Text("office.releases.ask-judgements", held=progress.valid, wanted=progress.wanted),
         Text("office.releases.ask-texts" if plan.release.text else "office.releases.ask-ids"),
         Text("office.releases.ask-people"),
         Text("office.releases.ask-final"),

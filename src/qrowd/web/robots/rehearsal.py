@@ -250,7 +250,7 @@ def _once(
 
         def covered() -> float:
             with store.read(plan.campaign.name) as work:
-                wanted, held = coverage(work)
+                wanted, held, _ = coverage(work)
             return held / wanted if wanted else 1.0
 
         def count(requests: int) -> None:
