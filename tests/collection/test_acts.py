@@ -137,6 +137,8 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
         details = {"amount": 500} | ({"worker": 1} if act == "bonus" else {})
     elif act in ("screen out", "stop"):
         details = {"worker": 3}
+    elif act == "void answers":
+        details = {"worker": 1}
     elif act == "draw sample":
         details = {"size": 2}
     elif act == "clarify topic":

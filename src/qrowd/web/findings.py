@@ -20,7 +20,7 @@ from qrowd.rendering import thousands
 from qrowd.reporting import figures
 from qrowd.reporting.parts import Figure
 from qrowd.reporting.sections.judgements import assessor_section
-from qrowd.web.judgements import Snapshot, grades_of, qrels_of
+from qrowd.web.judgements import Snapshot, chosen_by, grades_of, qrels_of
 
 CELLS = 50_000_000  # scores that are kept topic by topic
 DISPUTED, SUSPECTS = 500, 50
@@ -63,6 +63,7 @@ def quality(snapshot: Snapshot, method: q.Merger) -> Quality:
         "gain": _gain(snapshot, method),
         "kinds": dict(Counter(str(kind) for kind in table["type"])),
         "suspects": _suspects(table),
+        "chosen": chosen_by(merged),
         "disputed": disputed(judgements, merged, snapshot.gold),
     }
     pictures = _pictures(

@@ -119,6 +119,13 @@ def merged(files: CampaignFiles, spec: str) -> tuple[Snapshot, q.Merged]:
     return taken, merger_of(spec).fit(taken.judgements, taken.given())
 
 
+def chosen_by(belief: q.Merged) -> str:
+    """What a method that chooses another one (`auto`) chose; "" for all others."""
+    sign = "chosen: "
+    notes = (str(note) for note in belief.fit.notes)
+    return next((note.removeprefix(sign) for note in notes if note.startswith(sign)), "")
+
+
 def figures_of(spec: str, measures: Sequence[str] = ()) -> Figures:
     """How a campaign's figures are made, for its release."""
     method = merger_of(spec)

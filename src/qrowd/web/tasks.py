@@ -38,7 +38,16 @@ from qrowd.rendering import plain, tsv
 from qrowd.reporting.parts import Figure
 from qrowd.web import findings, jobs, pictures
 from qrowd.web.files import CampaignFiles, drafts_in
-from qrowd.web.judgements import DRAWS, MEASURES, figures_of, merged, merger_of, qrels_of, snapshot
+from qrowd.web.judgements import (
+    DRAWS,
+    MEASURES,
+    chosen_by,
+    figures_of,
+    merged,
+    merger_of,
+    qrels_of,
+    snapshot,
+)
 from qrowd.web.robots.rehearsal import try_out
 from qrowd.web.settings import Settings
 
@@ -94,6 +103,7 @@ def _systems(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     systems = findings.systems(belief, q.read_runs(runs), measures, DRAWS)
     return {
         "method": belief.fit.method,
+        "chosen": chosen_by(belief),
         **systems.summary,
         "pictures": _kept(files, systems.pictures),
     }
@@ -114,6 +124,7 @@ def _decisions(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     before = merger_of(method).fit(taken.judgements, given)
     return {
         "method": after.fit.method,
+        "chosen": chosen_by(after),
         "measure": measure,
         **findings.moved(runs, before.qrels(), after.qrels(), decisions, measure),
     }

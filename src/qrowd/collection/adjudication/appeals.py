@@ -17,6 +17,7 @@ from qrowd.collection.database.schema import (
     Assignment,
     TypedRow,
     appeal,
+    document,
     event,
     gold,
     pair,
@@ -56,6 +57,7 @@ class DisputedQuestion(TypedRow):
 
     topic: str
     doc: str
+    title: str
     set_id: int
     expert: int
     reason: str
@@ -132,7 +134,7 @@ def appeals_of(work: Work, worker_id: int) -> list[Appeal]:
 def disputed_question(work: Work, number: int) -> DisputedQuestion:
     """The check question that an appeal is about."""
     grades = (gold.c.grade.label("expert"), gold.c.reason, event.c.grade, event.c.kind)
-    query = select(*PAIR_NAMES, place.c.set_id, *grades).select_from(DISPUTED)
+    query = select(*PAIR_NAMES, document.c.title, place.c.set_id, *grades).select_from(DISPUTED)
     missing = f"appeal {number} is about no check question"
     return work.existing(query.where(appeal.c.id == number), missing, DisputedQuestion)
 

@@ -169,9 +169,11 @@ def documents_by_votes(topics: Iterable[TopicStatus]) -> dict[int, int]:
 
 
 def counts(work: Work, table: Table) -> dict[str, int]:
-    """How many rows of a table (workers, assignments) are in each state."""
-    state = table.c.state
-    query = select(state, func.count()).where(work.own(table)).group_by(state).order_by(state)
+    """How many batches, or how many people who judge, are in each state."""
+    state, own = table.c.state, work.own(table)
+    if table is worker:  # experts and machines have numbers, too
+        own &= worker.c.kind == "human"
+    query = select(state, func.count()).where(own).group_by(state).order_by(state)
     return dict(work.db.execute(query).all())
 
 
