@@ -22,6 +22,7 @@ from qrowd.collection.books.progress import counts, status
 from qrowd.collection.database.schema import document, worker
 from qrowd.collection.database.states import VALID
 from qrowd.collection.office import worker_record
+from qrowd.collection.office.acts.sets import outside_pool
 from qrowd.collection.people import workers
 from qrowd.collection.record import audit
 from qrowd.web import jobs, tasks
@@ -151,3 +152,44 @@ def test_all_answers_of_a_worker_are_void_in_one_act_and_back(office: Server) ->
     # whoever has nothing that counts
     again = office.client.get(f"{AT}/workers/99")
     assert again.status_code == 404
+
+
+def test_an_extension_says_in_the_preview_what_it_will_refuse(office: Server) -> None:
+    address = f"{AT}/extend"
+    form = dict(
+        re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', office.client.get(address).text)
+    )
+    pool = "topic\tdoc\nt0\tnowhere\nt0\td0-0\nt9\td0-1\n"
+    sent = {"pool": ("pool.tsv", pool.encode())}
+    reply = office.client.post(address, data=form, files=sent)
+    page = unescape(reply.text)
+    assert reply.status_code == 422
+    assert "neither the campaign nor the files have the topic 't9'" in page
+    assert "neither the campaign nor the files have the document 'nowhere'" in page
+    gold = "topic\tdoc\tgrade\nt0\td0-0\t1\n"
+    reply = office.client.post(address, data=form, files={"gold": ("gold.tsv", gold.encode())})
+    assert "the gold pair t0 d0-0 is in the campaign already" in unescape(reply.text)
+    # the interface tells the same without being sure
+    token = office.token("organiser")
+    told = office.client.post("/api/campaigns/tiny/extensions", files=sent, headers=token).json()
+    assert len(told["refused"]) == 2
+    assert told["added"] is None
+
+
+def test_documents_that_are_not_in_a_pool_are_added_to_it(office: Server) -> None:
+    form = dict(
+        re.findall(
+            r'type="hidden" name="(\w+)" value="([^"]*)"', office.client.get(f"{AT}/extend").text
+        )
+    )
+    with office.site.store.read("tiny") as work:
+        missing = outside_pool(work, "t0")
+    assert ("t0", "d1-0") in missing
+    assert ("t0", "d0-0") not in missing
+    asked = office.client.post(f"{AT}/extend", data={**form, "into": "t0"}).text
+    assert f"{len(missing)} new pairs of 1 topics" in unescape(re.sub(r"<[^>]+>", "", asked))
+    sure = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', asked))
+    office.client.post(f"{AT}/extend", data=sure, follow_redirects=True)
+    with office.site.store.read("tiny") as work:
+        assert outside_pool(work, "t0") == []
+        assert len(outside_pool(work, "t1")) == len(missing)
