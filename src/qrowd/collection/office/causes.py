@@ -344,7 +344,7 @@ def documents_that_do_not_load(facts: Facts) -> Iterator[Cause]:
             people=len(reports),
             title=facts.title_of(most),
         )
-        yield Cause("broken", text, "pause", page="/documents?only=broken")
+        yield Cause("broken", text, "pause", page="/documents")
 
 
 def fast_answers(facts: Facts) -> Iterator[Cause]:

@@ -23,12 +23,14 @@ from qrowd.collection.database.schema import (
     member,
     pair,
     place,
+    with_pairs,
     worker,
 )
 from qrowd.collection.database.store import Work
 
 LISTED = 200  # documents, and answers to one
 AT_ONCE = 500  # names in a question to the database
+LATEST = 5_000  # gold sets that were answered, or events
 
 
 def titles(work: Work, names: Iterable[str]) -> dict[str, str]:
@@ -118,24 +120,28 @@ def record(work: Work, topic: str, doc: str) -> DocumentRecord:
 
 
 class BrokenDocument(NamedPair):
-    """A document that so many people call broken, of those who answered."""
+    """A document that so many people call broken."""
 
-    broken: int
-    answers: int
+    people: int
 
 
 def broken(work: Work) -> list[BrokenDocument]:
     """What does not load, as people say, what most of them say first."""
-    said = func.count().filter(event.c.kind == "broken").label("broken")
-    answers = func.count().label("answers")
-    joined = NAMED_PAIRS.join(PLACED_ANSWERS, member.c.pair_id == pair.c.id)
+    # first the few events, then what they are about: by themselves, engines begin with all pairs
+    said = (
+        select(event.c.place_id, event.c.position, event.c.worker_id)
+        .join_from(event, worker, worker.c.id == event.c.worker_id)
+        .where(work.own(worker), event.c.kind == "broken")
+        .order_by(event.c.id.desc())
+        .limit(LATEST)
+        .subquery()
+    )
+    people = func.count(said.c.worker_id.distinct()).label("people")
     query = (
-        select(*NAMED_PAIR, said, answers)
-        .select_from(joined)
-        .where(work.own(pair))
+        select(*NAMED_PAIR, people)
+        .select_from(with_pairs(said))
         .group_by(*NAMED_PAIR)
-        .having(said > 0)
-        .order_by(said.desc(), pair.c.id)
+        .order_by(people.desc(), pair.c.id)
     )
     return work.rows(query.limit(LISTED), BrokenDocument)
 
@@ -154,12 +160,18 @@ class CheckQuestion:
 
 
 def check_questions(work: Work) -> dict[int, list[CheckQuestion]]:
-    """The documents of each gold set; missed is an answer on the other side of relevance."""
+    """The documents of each gold set; missed is an answer on the other side of relevance.
+
+    Of the answers the latest are counted: a large campaign has very many.
+    """
+    is_gold = place.c.kind.in_(("gold", "qualification"))
+    own_places = select(place.c.id).join_from(place, worker, worker.c.id == place.c.worker_id)
+    latest = own_places.where(work.own(worker), is_gold).order_by(place.c.id.desc())
     answers = PLACED_ANSWERS.select().with_only_columns(
         place.c.set_id, member.c.pair_id, event.c.kind, event.c.grade, func.count().label("n")
     )
-    counted = answers.where(place.c.kind.in_(("gold", "qualification")))
-    counted = counted.where(work.own(assignment), assignment.c.finished_at.is_not(None))
+    counted = answers.where(place.c.id.in_(latest.limit(LATEST)))
+    counted = counted.where(assignment.c.finished_at.is_not(None))
     counted = counted.group_by(place.c.set_id, member.c.pair_id, event.c.kind, event.c.grade)
     said: dict[tuple[int, int], list[tuple[str, int | None, int]]] = defaultdict(list)
     for set_id, pair_id, kind, grade, n in work.db.execute(counted):

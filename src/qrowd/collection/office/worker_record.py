@@ -115,12 +115,13 @@ def standing(work: Work, number: int) -> Standing:
 
 def _sentence(work: Work, worker_id: int, confusion: dict[tuple[int, str], int]) -> Text:
     """What stands out of a worker, if that is sure; else what is known."""
-    answers = Counter(_answers(work, event.c.worker_id == worker_id))
+    answers = _answers(work, event.c.worker_id == worker_id)
     n = sum(answers.values())
     if not n:
         return Text("office.worker.says.nothing")
     (kind, grade), most = answers.most_common(1)[0]
-    others = Counter(_answers(work, event.c.worker_id != worker_id))
+    own = event.c.worker_id.in_(select(worker.c.id).where(workers.people(work)))
+    others = _answers(work, own & (event.c.worker_id != worker_id))
     usual = min(0.9, others[kind, grade] / (sum(others.values()) or 1))
     said = str(grade) if grade is not None else kind.replace("-", " ")
     if most >= SAME * n and surely_above(most, n, max(usual, 0.5)):
@@ -146,18 +147,12 @@ def _sentence(work: Work, worker_id: int, confusion: dict[tuple[int, str], int])
     return Text("office.worker.says.unknown", n=n)
 
 
-def _answers(work: Work, whose: ColumnElement[bool]) -> dict[tuple[str, int | None], int]:
-    """How often each answer stands, in batches of judging; of others the latest ones are enough."""
-    latest = (
-        select(event.c.kind, event.c.grade)
-        .select_from(schema.PLACED_ANSWERS)
-        .where(work.own(assignment), whose, assignment.c.kind == "judge", event.c.kind != "ranking")
-        .order_by(event.c.id.desc())
-        .limit(LATEST_ANSWERS)
-        .subquery()
-    )
-    query = select(latest.c.kind, latest.c.grade, func.count()).group_by(*latest.c)
-    return {(kind, grade): n for kind, grade, n in work.db.execute(query)}
+def _answers(work: Work, whose: ColumnElement[bool]) -> Counter[tuple[str, int | None]]:
+    """How often each answer was given lately."""
+    said = event.c.kind.not_in(("ranking", "clear"))
+    latest = select(event.c.kind, event.c.grade).where(whose, said).order_by(event.c.id.desc())
+    rows = work.db.execute(latest.limit(LATEST_ANSWERS))
+    return Counter((kind, grade) for kind, grade in rows)
 
 
 def _fast_batches(work: Work, worker_id: int) -> tuple[int, int]:

@@ -179,10 +179,8 @@ def batches(visit: ReaderVisit, after: int = 0) -> Response:
 def extension_form(visit: ManagerVisit) -> Response:
     """The form."""
     with visit.read() as work:
-        names = select(topic.c.name, topic.c.query).where(work.own(topic)).order_by(topic.c.id)
-        topics = [
-            (name, f"{name}: {query}" if query else name) for name, query in work.db.execute(names)
-        ]
+        names = select(topic.c.name).where(work.own(topic)).order_by(topic.c.id)
+        topics = [(name, name) for name in work.db.scalars(names)]
         data = {"topics": topics, "into": visit.text("into"), **visit.top(work, "")}
     return visit.show("organiser/extend.html.j2", depth=visit.text("depth", DEPTH), **data)
 
