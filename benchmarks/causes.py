@@ -303,7 +303,7 @@ class Situation:
 
 MADE: tuple[tuple[Any, ...], ...] = (
     ("fast clickers", "fast", {"seconds": 2.0, "skill": 0.55, "careless": 0.8}),
-    ("one bad gold set", "gold", {"bad_gold": True, "gold_sets": 6, "documents": 80}),
+    ("one bad gold set", "gold", {"bad_gold": True, "gold_sets": 6, "documents": 160}),
     ("one topic too hard", "topic", {"hard_query": "query 2", "documents": 70, "share": 0.9}),
     ("nobody comes", "nobody", {}, nobody),
     ("people come and leave at the instructions", "leaving", {}, visited),
@@ -317,7 +317,7 @@ MADE: tuple[tuple[Any, ...], ...] = (
     ("a server day lost", "server", {"lost_day": 10, "days": 12, "sets": 2, "documents": 100}),
     ("documents that do not load", "broken", {"broken": 0.2}),
     ("a test that nobody passes", "test", {"tests": 4, "bad_test": True, "people": 24}),
-    ("pay below what was promised", "pay", {"seconds": 45.0, "share": 0.9}),
+    ("pay below what was promised", "pay", {"seconds": 45.0, "people": 24, "documents": 80}),
 )
 SITUATIONS = tuple(
     Situation(title, cause, Setting(**differing), *live) for title, cause, differing, *live in MADE
