@@ -140,6 +140,8 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
     elif act == "readmit":
         site.whole(site.worker("cat"), wrong)  # all gold wrong: surely worse
         details = {"worker": 3}
+    elif act == "void answers":
+        details = {"worker": 1}
     elif act == "draw sample":
         details = {"size": 2}
     elif act == "clarify topic":

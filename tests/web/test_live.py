@@ -17,6 +17,7 @@ from tests.collection.making import PLAN, Site, make_site, material, wrong
 from tests.web.serving import Server
 from tests.web.test_office import account, sign_in
 
+from qrowd.cli.main import main
 from qrowd.collection.adjudication import appeals
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import assignment, campaign, judging_set
@@ -151,7 +152,9 @@ def accept_all(work: Any) -> None:
         audit.perform(work, "o", "accept", {"assignment": number})
 
 
-def test_the_first_line_says_how_it_goes(office: Server) -> None:
+def test_the_first_line_says_how_it_goes(
+    office: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
     page = unescape(re.sub(r"<[^>]+>", "", office.client.get(AT).text))
     assert re.search(
         r"On track: \d+\s% done, ready \w+[\w ]* at this pace, 1 of 100 EUR spent", page
@@ -160,8 +163,22 @@ def test_the_first_line_says_how_it_goes(office: Server) -> None:
     with office.site.store.write("tiny") as work:
         ledger.fund(work, -ledger.balance(work).free)
     page = unescape(re.sub(r"<[^>]+>", "", office.client.get(AT).text))
-    assert "Not on track" in page
-    assert "are missing" in page
+    # the cause comes first, with what helps; then how far it is, and nothing says "on track"
+    assert "The budget is used up at" in page
+    assert "On track" not in page
+    html = office.client.get(AT).text
+    first = re.search(r'<h1 class="outlook cause" data-cause="(\w+)">(.*?)</h1>', html)
+    assert first is not None
+    assert first[1] == "spent"
+    assert fields(html, "fund")["amount"]
+    # the page, the interface and the command say the same
+    token = office.token("organiser", scopes=("read",))
+    told = office.client.get("/api/campaigns/tiny/overview", headers=token).json()
+    assert told["sentence"] == unescape(first[2]) == told["causes"][0]["text"]
+    main(["campaign", "status", office.site.store.shown])
+    by_command = capsys.readouterr().out
+    assert by_command.startswith(told["sentence"])
+    assert "What helps: act fund amount=" in by_command.splitlines()[0]
 
 
 ACTS = [

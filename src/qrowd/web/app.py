@@ -26,6 +26,7 @@ from qrowd.web.api import workers as api_workers
 from qrowd.web.pages import (
     acts,
     adjudication,
+    documents,
     drafts,
     judging,
     launch,
@@ -66,6 +67,7 @@ PAGES = (
     acts.router,
     releases.router,
     adjudication.router,
+    documents.router,
 )
 DESCRIPTION = """
 Send `Authorization: Bearer TOKEN`. A token comes from `/api/campaigns/{name}/enter` (a worker's

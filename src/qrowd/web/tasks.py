@@ -115,6 +115,7 @@ def _decisions(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     before = merger_of(method).fit(taken.judgements, given)
     return {
         "method": after.fit.method,
+        "choice": after.fit.choice,
         "measure": measure,
         **findings.moved(runs, before.qrels(), after.qrels(), decisions, measure),
     }

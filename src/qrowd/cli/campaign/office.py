@@ -20,6 +20,7 @@ from qrowd.rendering import Table, percent, records, thousands
 
 if TYPE_CHECKING:
     from qrowd.collection.books.progress import Status
+    from qrowd.collection.office.causes import Cause
     from qrowd.collection.people.entry import PersonRow
     from qrowd.collection.plan.sections import Plan
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 @opt.switch("--acts", part="out", help="Also what organisers did, with the numbers to undo.")
 @opt.as_json
 def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json: bool) -> None:
-    """Show how a campaign is going: coverage, money, batches, workers, what needs a decision.
+    """Show how a campaign is going: what goes wrong and why, coverage, money, what to decide.
 
     \b
     Examples:
@@ -40,25 +41,30 @@ def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json
       qrowd campaign status campaign.db --json
     """
     from qrowd.collection.books import progress
-    from qrowd.collection.office.pace import pace_of
-    from qrowd.collection.office.todo import needs
+    from qrowd.collection.office.todo import overview
     from qrowd.collection.record import audit
 
     with opened(database) as store, store.read(store.only(name)) as work:
         state = progress.status(work)
-        pace = pace_of(work)
+        seen = overview(work)
+        pace = seen.pace
         history = audit.acts(work)
         plan = work.plan
-        decisions = [str(need.text) for need in needs(work, pace)]
+        decisions = [str(need.text) for need in seen.needs]
     if as_json:
         ahead = {"per_day": pace.per_day, "ready_at": pace.ready_at, "expected": pace.expected}
-        shown = {**asdict(state), **ahead, "notices": decisions}
+        sentence = str(seen.first_sentence(plan.pay))
+        causes = [cause.told() for cause in seen.causes]
+        shown = {"sentence": sentence, "causes": causes, **asdict(state), **ahead}
+        shown["notices"] = decisions
         if acts:
             keys = ("id", "at", "who", "act", "details")
             shown["acts"] = [{key: getattr(row, key) for key in keys} for row in history]
         show_json(shown)
         return
-    click.echo(pace.sentence(plan.pay))
+    for cause in seen.causes:
+        click.echo(f"{cause.text}{_helping(cause)}")
+    click.echo(pace.sentence(plan.pay, opened=not seen.causes))
     click.echo(_status_text(plan, state))
     if per_topic:
         for topic in state.topics:
@@ -70,14 +76,22 @@ def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json
         click.echo(f"  {row.id}\t{when}\t{row.who}\t{row.act}\t{row.details}")
 
 
+def _helping(cause: Cause) -> str:
+    """The command that helps, after a sentence."""
+    if not cause.act:
+        return ""
+    name = f'"{cause.act}"' if " " in cause.act else cause.act
+    return " What helps: act " + " ".join([name, *(f"{k}={v}" for k, v in cause.details)])
+
+
 def _status_text(plan: Plan, state: Status) -> str:
     money, shown = state.money, plan.pay.shown
     batches = ", ".join(f"{n} {name}" for name, n in state.assignments.items()) or "none yet"
     workers = ", ".join(f"{n} {name}" for name, n in state.workers.items()) or "none yet"
     votes = ", ".join(f"{thousands(n)} with {number}" for number, n in state.by_votes.items())
     return (
-        f"{state.name}: {state.state}; {percent(state.share, 1)} done ({thousands(state.held)} of "
-        f"{thousands(state.wanted)} judgements given out or done)\n"
+        f"{state.name}: {state.state}; {percent(state.share, 1)} done ({thousands(state.valid)} of "
+        f"{thousands(state.wanted)} judgements; {thousands(state.pending)} more are reserved)\n"
         f"documents  {votes} judgements\n"
         f"money      {shown(money.budget)}: {shown(money.free)} free, {shown(money.promised)} "
         f"promised, {shown(money.owed)} owed, {shown(money.settled)} settled\n"

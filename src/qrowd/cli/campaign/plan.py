@@ -11,7 +11,7 @@ import click
 from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
 from qrowd.cli.output import say, show_json
-from qrowd.errors import UsageError
+from qrowd.errors import InputError, UsageError
 from qrowd.rendering import percent, thousands
 
 if TYPE_CHECKING:
@@ -111,6 +111,13 @@ def new(plan: str, database: str, launch: bool, as_json: bool) -> None:
 @opt.with_default(
     "--depth", type=click.IntRange(min=1), default=20, help="How many documents of each run."
 )
+@opt.option(
+    "--into",
+    multiple=True,
+    metavar="TOPIC",
+    help="Judge under this topic what is not in its pool: all of --documents, or without a file "
+    "all documents of the campaign. Repeatable.",
+)
 @opt.input_file("--gold", help="More gold sets.")
 @opt.input_file("--priorities", help="Priorities of pairs; higher comes first.")
 @opt.option("--target", type=click.IntRange(min=1), help="Judgements wanted of every document.")
@@ -131,6 +138,7 @@ def extend(
     pool: str | None,
     runs: tuple[str, ...],
     depth: int,
+    into: tuple[str, ...],
     gold: str | None,
     priorities: str | None,
     target: int | None,
@@ -147,14 +155,14 @@ def extend(
       qrowd campaign extend campaign.db --target 4 --yes
       qrowd campaign extend campaign.db --budget 50
     """
-    from qrowd.collection.office.acts.sets import Extend, RaiseTarget
+    from qrowd.collection.office.acts.sets import Extend, RaiseTarget, outside_pool
     from qrowd.collection.plan import files
     from qrowd.collection.record import audit
 
     rows = files.read_extension(
-        topics=topics, documents=documents, pool=pool, runs=runs, depth=depth, gold=gold
+        topics=topics, documents=documents, pool=pool, runs=runs, depth=depth, gold=gold, into=into
     )
-    grows = bool(rows.topics or rows.pool or rows.gold or rows.documents)
+    grows = bool(rows.topics or rows.pool or rows.gold or rows.documents or into)
     if not grows and (target, budget, priorities) == (None, None, None):
         raise UsageError("nothing to add; name what: --pool, --target, --budget, ... (see --help)")
     if budget is not None and not isfinite(budget):
@@ -163,6 +171,11 @@ def extend(
     with opened(database) as store:
         campaign = store.only(name)
         with store.read(campaign) as work:  # nobody waits for the answer to a question
+            if into and not documents:
+                stored = [pair for topic in into for pair in outside_pool(work, topic)]
+                rows = replace(rows, pool=[*rows.pool, *stored])
+            for problem in Extend(rows=rows).refused(work) if grows else ():
+                raise InputError(str(problem))
             costs = [Extend(rows=rows).cost(work)] if grows else []
             costs += [RaiseTarget(target=target).cost(work)] if target is not None else []
             plan = work.plan

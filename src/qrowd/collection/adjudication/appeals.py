@@ -19,6 +19,7 @@ from qrowd.collection.database.schema import (
     TypedRow,
     appeal,
     assignment,
+    document,
     event,
     gold,
     pair,
@@ -58,6 +59,7 @@ class DisputedQuestion(TypedRow):
 
     topic: str
     doc: str
+    title: str
     set_id: int
     expert: int
     reason: str
@@ -158,7 +160,7 @@ def appeals_of(work: Work, worker_id: int) -> list[Appeal]:
 def disputed_question(work: Work, number: int) -> DisputedQuestion:
     """The check question that an appeal is about."""
     grades = (gold.c.grade.label("expert"), gold.c.reason, event.c.grade, event.c.kind)
-    query = select(*PAIR_NAMES, place.c.set_id, *grades).select_from(DISPUTED)
+    query = select(*PAIR_NAMES, document.c.title, place.c.set_id, *grades).select_from(DISPUTED)
     missing = f"appeal {number} is about no check question"
     return work.existing(query.where(appeal.c.id == number), missing, DisputedQuestion)
 

@@ -136,7 +136,8 @@ def pair_named(work: Work, topic_name: str, doc: str) -> int:
     named = and_(topic.c.name == topic_name, document.c.name == doc)
     number = work.number(select(pair.c.id).select_from(NAMED_PAIRS).where(work.own(pair), named))
     if not number:
-        raise RuleError("not-found", f"there is no pair {topic_name} {doc} in this campaign")
+        message = f"there is no document {doc!r} under topic {topic_name!r} in this campaign"
+        raise RuleError("not-found", f"{message}; ids are as in its files, capital letters too")
     return number
 
 

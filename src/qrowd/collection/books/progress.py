@@ -4,33 +4,57 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import ColumnElement, Table, func, select
 
 from qrowd.collection.books.ledger import Balance, balance
-from qrowd.collection.database.schema import assignment, event, judging_set, topic, total, worker
+from qrowd.collection.database.schema import (
+    PLACED_SETS,
+    TypedRow,
+    assignment,
+    event,
+    judging_set,
+    place,
+    topic,
+    total,
+    worker,
+)
+from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Work
 
 
 @dataclass(frozen=True)
 class TopicStatus:
-    """Coverage of one topic: judgements wanted and held."""
+    """Coverage of one topic: judgements wanted, and held, of which `pending` are only reserved.
+
+    `by_votes` says how many documents have 0, 1, 2, ... answers that are good.
+    """
 
     topic: str
     wanted: int
     held: int
+    pending: int = 0
     by_votes: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def valid(self) -> int:
+        """Judgements that are done, and good."""
+        return self.held - self.pending
 
 
 @dataclass(frozen=True)
 class Status:
-    """How a campaign goes."""
+    """How a campaign goes. Of what is held, `valid` is done and good; `pending` is reserved for
+    batches that people have open.
+    """
 
     name: str
     state: str
     wanted: int
     held: int
+    valid: int
+    pending: int
     events: int
     money: Balance
     assignments: dict[str, int]
@@ -42,8 +66,8 @@ class Status:
 
     @property
     def share(self) -> float:
-        """The share of wanted judgements that are held."""
-        return self.held / self.wanted if self.wanted else 1.0
+        """The share of wanted judgements that are done."""
+        return self.valid / self.wanted if self.wanted else 1.0
 
 
 def status(work: Work) -> Status:
@@ -57,11 +81,13 @@ def status(work: Work) -> Status:
         state=work.state,
         wanted=sum(each.wanted for each in topics),
         held=sum(each.held for each in topics),
+        valid=sum(each.valid for each in topics),
+        pending=sum(each.pending for each in topics),
         events=events(work),
         money=balance(work),
         assignments=counts(work, assignment),
         workers=counts(work, worker),
-        topics=tuple(TopicStatus(each.topic, each.wanted, each.held) for each in topics),
+        topics=tuple(replace(each, by_votes={}) for each in topics),
         by_votes=documents_by_votes(topics),
         first_at=first_at,
         last_at=last_at,
@@ -72,15 +98,39 @@ S = judging_set.c
 _WANTED = total(S.target * S.size)
 
 
-def coverage(work: Work) -> tuple[int, int]:
-    """How many judgements of the pool are wanted, and how many are held."""
+def coverage(work: Work) -> tuple[int, int, int]:
+    """How many judgements of the pool are wanted, held, and of these only reserved."""
     query = select(_WANTED, total(S.held * S.size)).where(work.pool_sets())
     wanted, held = work.db.execute(query).one()
-    return wanted, held
+    pending = sum(reserved.size * reserved.places for reserved in _reserved(work))
+    return wanted, held, pending
+
+
+class _Reserved(TypedRow):
+    """A set of which so many places belong to batches that people have open."""
+
+    topic: str
+    size: int
+    held: int
+    places: int
+
+
+def _reserved(work: Work) -> list[_Reserved]:
+    """Few rows: of all batches, those that are open."""
+    a, places = assignment.c, func.count().label("places")
+    columns = (topic.c.name.label("topic"), S.size, S.held)
+    query = (
+        select(*columns, places)
+        .select_from(PLACED_SETS.join(assignment, a.id == place.c.assignment_id))
+        .join(topic, topic.c.id == S.topic_id)
+        .where(work.own(assignment), a.state.in_(OPEN), place.c.held == 1)
+        .group_by(S.id, *columns)
+    )
+    return work.rows(query, _Reserved)
 
 
 def by_topic_and_votes(work: Work) -> list[TopicStatus]:
-    """Each topic's coverage, and how many of its documents have 0, 1, 2, ... judgements."""
+    """Each topic's coverage, and how many of its documents have 0, 1, 2, ... good judgements."""
     query = (
         select(topic.c.name, S.held, total(S.size), _WANTED)
         .join_from(judging_set, topic, topic.c.id == S.topic_id)
@@ -91,12 +141,22 @@ def by_topic_and_votes(work: Work) -> list[TopicStatus]:
     by_topic: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
     for name, votes, documents, wanted in work.db.execute(query):
         by_topic[name].append((votes, documents, wanted))
+    by_votes = {
+        name: Counter({votes: documents for votes, documents, _ in rows})
+        for name, rows in by_topic.items()
+    }
+    pending: Counter[str] = Counter()
+    for row in _reserved(work):
+        pending[row.topic] += row.places * row.size
+        by_votes[row.topic][row.held] -= row.size
+        by_votes[row.topic][row.held - row.places] += row.size
     return [
         TopicStatus(
             topic=name,
             wanted=sum(wanted for _, _, wanted in rows),
             held=sum(votes * documents for votes, documents, _ in rows),
-            by_votes={votes: documents for votes, documents, _ in rows},
+            pending=pending[name],
+            by_votes=dict(sorted((+by_votes[name]).items())),
         )
         for name, rows in by_topic.items()
     ]
@@ -109,9 +169,11 @@ def documents_by_votes(topics: Iterable[TopicStatus]) -> dict[int, int]:
 
 
 def counts(work: Work, table: Table) -> dict[str, int]:
-    """How many rows of a table (workers, assignments) are in each state."""
-    state = table.c.state
-    query = select(state, func.count()).where(work.own(table)).group_by(state).order_by(state)
+    """How many batches, or how many people who judge, are in each state."""
+    state, own = table.c.state, work.own(table)
+    if table is worker:  # experts and machines have numbers, too
+        own &= worker.c.kind == "human"
+    query = select(state, func.count()).where(own).group_by(state).order_by(state)
     return dict(work.db.execute(query).all())
 
 

@@ -27,12 +27,14 @@ WINDOWS = (DAY, 7 * DAY)
 class Pace:
     """How far a campaign is, and where it goes. Money in minor units, times in milliseconds.
 
+    Of the judgements that are `held`, `pending` are only reserved, for batches that are open.
     `per_day` counts judgements at the pace of the last day on which somebody worked (or the last
     week); `expected` is what the whole campaign costs if the rest costs what was paid so far.
     """
 
     state: str
     held: int
+    pending: int
     wanted: int
     per_day: float
     now: int
@@ -42,14 +44,19 @@ class Pace:
     expected: int
 
     @property
+    def valid(self) -> int:
+        """Judgements that are done, and good."""
+        return self.held - self.pending
+
+    @property
     def share(self) -> float:
-        """The share of wanted judgements that are held."""
-        return self.held / self.wanted if self.wanted else 1.0
+        """The share of wanted judgements that are done."""
+        return self.valid / self.wanted if self.wanted else 1.0
 
     @property
     def ready_at(self) -> int | None:
         """When all is judged at this pace; None where nobody works."""
-        left = self.wanted - self.held
+        left = self.wanted - self.valid
         if left <= 0:
             return self.now
         return self.now + round(left / self.per_day * DAY) if self.per_day else None
@@ -66,14 +73,15 @@ class Pace:
         if not self.missing or left <= 0:
             return 1.0
         rest = (self.budget - self.spent - self.promised) / left
-        return self.share + (1 - self.share) * max(0.0, rest)
+        given_out = self.held / self.wanted if self.wanted else 1.0  # what is promised is paid for
+        return given_out + (1 - given_out) * max(0.0, rest)
 
     @property
     def verdict(self) -> str:
         """On track, or what is in the way: a state, the budget, that nobody works (yet)."""
         if self.state != "running":
             return self.state
-        if self.held >= self.wanted:
+        if self.valid >= self.wanted:
             return "done"
         if self.missing:
             return "budget"
@@ -82,10 +90,20 @@ class Pace:
         return "nobody works" if self.held else "nobody yet"
 
     def sentence(
-        self, pay: Pay, link: Callable[[Text, str], Any] = lambda text, page: text
+        self,
+        pay: Pay,
+        link: Callable[[Text, str], Any] = lambda text, page: text,
+        *,
+        opened: bool = True,
     ) -> Text:
-        """All of it in one sentence; pages make links to what each part is made of."""
+        """All of it in one sentence; pages make links to what each part is made of.
+
+        Without its opening ("On track") where something else was said before it.
+        """
         parts = [(Text("office.pace.share", share=spaced_percent(self.share)), "/coverage")]
+        if self.pending:
+            reserved = spaced_percent(self.pending / self.wanted)
+            parts.append((Text("office.pace.reserved", share=reserved), "/coverage"))
         if self.verdict in ("on track", "budget") and self.ready_at is not None:
             day = day_of(self.ready_at, self.now)
             parts.append((Text("office.pace.ready", day=day), "/coverage"))
@@ -94,8 +112,10 @@ class Pace:
         if self.verdict == "budget":
             values = {"share": spaced_percent(self.affordable), "amount": pay.shown(self.missing)}
             parts.append((Text("office.pace.missing", **values), "/money"))
-        opening = Text(f"office.pace.opening.{self.verdict.replace(' ', '-')}")
         said = listed([link(text, page) for text, page in parts])
+        if not opened:
+            return Text("office.pace.parts", parts=said)
+        opening = Text(f"office.pace.opening.{self.verdict.replace(' ', '-')}")
         return Text("office.pace.sentence", opening=opening, parts=said)
 
 
@@ -125,13 +145,14 @@ def day_of(at: int, now: int) -> Text:
 
 def pace_of(work: Work) -> Pace:
     """Where the campaign goes; from counters, not from answers."""
-    wanted, held = coverage(work)
+    wanted, held, pending = coverage(work)
     money, batches = balance(work), _batches(work)
     spent = money.owed + money.settled
     cost = spent + money.promised
     return Pace(
         state=work.state,
         held=held,
+        pending=pending,
         wanted=wanted,
         per_day=_recent_batches_a_day(work) * (held / batches if batches else 0.0),
         now=work.now,

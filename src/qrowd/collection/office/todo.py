@@ -1,8 +1,10 @@
-"""What needs an organiser's decision now, each with the act that answers it; from counters."""
+"""The overview of a campaign: the causes of what goes wrong, where it goes at its pace, and what
+needs an organiser's decision now, each with the act that answers it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,9 +15,10 @@ from qrowd.collection.books.notices import text_of
 from qrowd.collection.database.schema import Notice, appeal, assignment, notice, worker
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import gold
-from qrowd.collection.office.pace import Pace
+from qrowd.collection.office.causes import Cause, causes_of
+from qrowd.collection.office.pace import Pace, pace_of
 from qrowd.collection.people.workers import TO_BE_FORGOTTEN
-from qrowd.collection.plan.sections import DAY
+from qrowd.collection.plan.sections import DAY, Pay
 from qrowd.rendering import spaced_percent
 from qrowd.texts import Text, listed
 
@@ -42,16 +45,38 @@ class Need:
     urgent: bool = False  # said in red
 
 
-def needs(work: Work, pace: Pace) -> list[Need]:
-    """The list, the most urgent first."""
+@dataclass(frozen=True)
+class Overview:
+    """What an organiser reads first, on the page, by command and by the interface alike."""
+
+    causes: list[Cause]
+    pace: Pace
+    needs: list[Need]
+
+    def first_sentence(self, pay: Pay) -> Text:
+        """The cause where there is one, else how far the campaign is."""
+        return self.causes[0].text if self.causes else self.pace.sentence(pay)
+
+
+def overview(work: Work) -> Overview:
+    """The campaign as it is now."""
+    pace = pace_of(work)
+    causes = causes_of(work, pace)
+    return Overview(causes, pace, needs(work, pace, causes))
+
+
+def needs(work: Work, pace: Pace, causes: Sequence[Cause] = ()) -> list[Need]:
+    """The list, the most urgent first, without what a cause says already."""
+    named = {cause.name for cause in causes}
+    answered = {(cause.act, tuple(cause.details)) for cause in causes}
     by_verdict = [_BY_VERDICT[pace.verdict]] if pace.verdict in _BY_VERDICT else []
     return [
         *_open_to_anybody(work),
-        *by_verdict,
-        *_budget(work, pace),
+        *(by_verdict if "nobody" not in named or pace.verdict in ("paused", "done") else ()),
+        *(() if named & {"budget", "spent"} else _budget(work, pace)),
         *_appeals(work),
         *_by_hand(work),
-        *_gold(work),
+        *(need for need in _gold(work) if (need.act, tuple(need.details.items())) not in answered),
         *_forgetting(work),
         *_notices(work),
     ]

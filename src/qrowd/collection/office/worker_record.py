@@ -6,18 +6,24 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, func, select
 
 from qrowd.collection.adjudication import appeals
 from qrowd.collection.books import ledger
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import Outcome, assignment, event, note, outcome, worker
 from qrowd.collection.database.store import Work
+from qrowd.collection.office.causes import TOO_FAST, surely_above
 from qrowd.collection.people import workers
 from qrowd.collection.people.workers import WorkerLine
+from qrowd.texts import Text
 
 BATCHES = 50  # that are shown, the newest
 REASONS = 20
+MISSED = 50
+LATEST_ANSWERS = 5_000
+SAME = 0.9  # of the answers: one and the same
+ERRORS = 0.25  # of check questions that good people miss at most
 
 
 class Reason(schema.Note):
@@ -25,7 +31,20 @@ class Reason(schema.Note):
 
     topic: str
     doc: str
+    title: str
     grade: int | None
+
+
+class MissedQuestion(schema.TypedRow):
+    """A check question that was missed: what was said, and the expert's grade."""
+
+    topic: str
+    doc: str
+    title: str
+    kind: str
+    grade: int | None
+    expert: int
+    at: int
 
 
 @dataclass(frozen=True)
@@ -34,15 +53,17 @@ class Standing:
 
     `confusion` counts check questions: (expert's grade, own answer); an answer is a grade as text,
     "cannot tell" or "broken". `seconds` is the middle of the active seconds per answer. `checks`
-    are those of the batches, by their numbers.
+    are those of the batches, by their numbers. `sentence` says what stands out.
     """
 
     line: WorkerLine
+    sentence: Text
     answers: int
     seconds: float | None
     confusion: dict[tuple[int, str], int]
     batches: list[schema.Assignment]
     checks: dict[int, list[Outcome]]
+    missed: list[MissedQuestion]
     reasons: list[Reason]
     messages: list[schema.Message]
     appeals: list[schema.Appeal]
@@ -62,8 +83,8 @@ def lines(work: Work, numbers: Sequence[int]) -> list[WorkerLine]:
 
 
 def numbers(work: Work, start: int, limit: int, state: str = "") -> list[int]:
-    """Numbers of workers (in one state), a page of them."""
-    query = select(worker.c.number).where(work.own(worker)).order_by(worker.c.number)
+    """Numbers of workers (in one state), a page of them; experts and machines are none."""
+    query = select(worker.c.number).where(workers.people(work)).order_by(worker.c.number)
     if state:
         query = query.where(worker.c.state == state)
     return list(work.db.scalars(query.offset(start).limit(limit)))
@@ -75,11 +96,14 @@ def standing(work: Work, number: int) -> Standing:
     seconds = _seconds(work, worker_id)
     mine = select(assignment).where(assignment.c.worker_id == worker_id)
     batches = work.rows(mine.order_by(assignment.c.id.desc()).limit(BATCHES), schema.Assignment)
+    confusion = _confusion(work, worker_id)
     return Standing(
         line=lines(work, [number])[0],
+        sentence=_sentence(work, worker_id, confusion),
         answers=len(seconds),
         seconds=seconds[len(seconds) // 2] if seconds else None,
-        confusion=_confusion(work, worker_id),
+        confusion=confusion,
+        missed=_missed(work, worker_id),
         batches=batches,
         checks=outcomes(work, batches),
         reasons=_reasons(work, worker_id),
@@ -87,6 +111,80 @@ def standing(work: Work, number: int) -> Standing:
         appeals=appeals.appeals_of(work, worker_id),
         unsettled=ledger.unsettled(work, worker_id, ("owed",)),
     )
+
+
+def _sentence(work: Work, worker_id: int, confusion: dict[tuple[int, str], int]) -> Text:
+    """What stands out of a worker, if that is sure; else what is known."""
+    answers = _answers(work, event.c.worker_id == worker_id)
+    n = sum(answers.values())
+    if not n:
+        return Text("office.worker.says.nothing")
+    (kind, grade), most = answers.most_common(1)[0]
+    own = event.c.worker_id.in_(select(worker.c.id).where(workers.people(work)))
+    others = _answers(work, own & (event.c.worker_id != worker_id))
+    usual = min(0.9, others[kind, grade] / (sum(others.values()) or 1))
+    said = str(grade) if grade is not None else kind.replace("-", " ")
+    if most >= SAME * n and surely_above(most, n, max(usual, 0.5)):
+        if most == n:
+            return Text("office.worker.says.always", answer=said, n=n)
+        return Text("office.worker.says.same", answer=said, k=most, n=n)
+    fast, batches = _fast_batches(work, worker_id)
+    if surely_above(fast, batches, TOO_FAST, 0.02):
+        seconds = f"{work.plan.checks.seconds.at_least:g}"
+        return Text("office.worker.says.fast", k=fast, of=batches, seconds=seconds)
+    rel = work.plan.scale.relevant_from
+    wrong = sum(
+        n
+        for (expert, answer), n in confusion.items()
+        if answer != "broken"
+        and (not answer.lstrip("-").isdecimal() or (int(answer) >= rel) != (expert >= rel))
+    )
+    asked = sum(n for (_, answer), n in confusion.items() if answer != "broken")
+    if surely_above(wrong, asked, ERRORS, 0.02):
+        return Text("office.worker.says.misses", k=wrong, of=asked)
+    if asked:
+        return Text("office.worker.says.well", k=asked - wrong, of=asked, n=n)
+    return Text("office.worker.says.unknown", n=n)
+
+
+def _answers(work: Work, whose: ColumnElement[bool]) -> Counter[tuple[str, int | None]]:
+    """How often each answer was given lately."""
+    said = event.c.kind.not_in(("ranking", "clear"))
+    latest = select(event.c.kind, event.c.grade).where(whose, said).order_by(event.c.id.desc())
+    rows = work.db.execute(latest.limit(LATEST_ANSWERS))
+    return Counter((kind, grade) for kind, grade in rows)
+
+
+def _fast_batches(work: Work, worker_id: int) -> tuple[int, int]:
+    """How many batches had a set that was answered too fast, of those that were checked."""
+    mine = (assignment.c.worker_id == worker_id) & (outcome.c.check == "seconds")
+    joined = assignment.join(outcome, outcome.c.assignment_id == assignment.c.id)
+    batches = func.count(assignment.c.id.distinct())
+    query = select(batches.filter(outcome.c.passed == 0), batches).select_from(joined).where(mine)
+    fast, checked = work.db.execute(query).one()
+    return fast, checked
+
+
+def _missed(work: Work, worker_id: int) -> list[MissedQuestion]:
+    """The last check questions that were missed, of batches whose answers are closed."""
+    gold, place, rel = schema.gold, schema.place, work.plan.scale.relevant_from
+    columns = (*schema.PAIR_NAMES, schema.document.c.title, event.c.kind, event.c.grade)
+    joined = schema.NAMED_PAIRS.join(
+        schema.PLACED_ANSWERS, schema.member.c.pair_id == schema.pair.c.id
+    ).join(gold, gold.c.pair_id == schema.pair.c.id)
+    wrong = event.c.grade.is_(None) | ((event.c.grade >= rel) != (gold.c.grade >= rel))
+    query = (
+        select(*columns, gold.c.grade.label("expert"), event.c.at)
+        .select_from(joined)
+        .where(
+            place.c.worker_id == worker_id,
+            place.c.kind.in_(("gold", "qualification")),
+            assignment.c.finished_at.is_not(None),
+            event.c.kind != "broken",
+            wrong,
+        )
+    )
+    return work.rows(query.order_by(event.c.id.desc()).limit(MISSED), MissedQuestion)
 
 
 def _seconds(work: Work, worker_id: int) -> list[float]:
@@ -127,7 +225,7 @@ def outcomes(work: Work, batches: Sequence[schema.Assignment]) -> dict[int, list
 def _reasons(work: Work, worker_id: int) -> list[Reason]:
     """The last reasons and marked passages."""
     query = (
-        select(note, *schema.PAIR_NAMES, event.c.grade)
+        select(note, *schema.PAIR_NAMES, schema.document.c.title, event.c.grade)
         .select_from(schema.with_pairs(event).join(note, note.c.event_id == event.c.id))
         .where(event.c.worker_id == worker_id)
     )

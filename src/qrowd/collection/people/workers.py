@@ -12,7 +12,7 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
@@ -141,6 +141,11 @@ def worker_by_number(work: Work, number: int) -> schema.Worker:
     """A worker by the number that exports show."""
     query = select(worker).where(work.own(worker), worker.c.number == number)
     return work.existing(query, f"there is no worker {number} in this campaign", schema.Worker)
+
+
+def people(work: Work) -> ColumnElement[bool]:
+    """The condition that a worker is one of the people: experts and machines have numbers, too."""
+    return work.own(worker) & (worker.c.kind == "human")
 
 
 class WorkerLine(schema.TypedRow):

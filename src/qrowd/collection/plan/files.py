@@ -96,9 +96,16 @@ def read_extension(
     runs: Sequence[str | Path] = (),
     depth: int = 20,
     gold: str | Path | None = None,
+    into: Sequence[str] = (),
 ) -> CampaignRows:
-    """What files add to a campaign; of the documents only those that the pool and gold use."""
+    """What files add to a campaign; of the documents only those that the pool and gold use.
+
+    All documents of the file go `into` the pools of these topics.
+    """
     pairs = pool_rows(pool) if pool else []
+    if into and documents:
+        names = documents_beside(documents).index
+        pairs += [(topic, name) for topic in into for name in names]
     if runs:
         pairs += pool_of_runs(read_runs(list(runs)), depth)
     golds = gold_rows(gold) if gold else []

@@ -120,7 +120,7 @@ def _collection(work: Work) -> list[str]:
     lines = [
         f"Collected {' to '.join(days) or 'on unknown days'} with qrowd. "
         f"{plan.way.says('datasheet')} {plan.sets.target} judgements were wanted of every "
-        f"document; people gave {thousands(progress.held)} of {thousands(progress.wanted)}.",
+        f"document; people gave {thousands(progress.valid)} of {thousands(progress.wanted)}.",
         f"People got batches of up to {documents} documents ({plan.gold_per_hit} of "
         f"{plan.hit.sets} sets were check questions) and {pay} for a batch, for work of about "
         f"{plan.seconds_of(documents) / 60:.0f} minutes.",

@@ -4,6 +4,7 @@ of a campaign: topics, documents, pairs, runs, gold.
 
 from __future__ import annotations
 
+import dataclasses
 import pathlib
 import tempfile
 from typing import Annotated, Any
@@ -15,7 +16,8 @@ from qrowd.collection.books import ledger, notices
 from qrowd.collection.books.progress import Status, status
 from qrowd.collection.database.store import Work
 from qrowd.collection.material.campaign_rows import Added
-from qrowd.collection.office.acts.sets import Cost, Extend, RaiseTarget
+from qrowd.collection.office.acts.sets import Cost, Extend, RaiseTarget, outside_pool
+from qrowd.collection.office.todo import overview
 from qrowd.collection.plan.files import read_extension
 from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.record import audit
@@ -105,9 +107,10 @@ class Owed(BaseModel):
 
 
 class Extended(BaseModel):
-    """What was added; with `sure` left out, only what it would cost."""
+    """What was added; without `sure` only what it would cost, and why it would be refused."""
 
     cost: Cost
+    refused: list[str] = []
     added: Added | None
 
 
@@ -179,6 +182,49 @@ def scope_of(name: str) -> str:
     return act.scope if act else "manage"
 
 
+class CauseFound(BaseModel):
+    """Why a campaign does not go as it should: a permanent name, the sentence, the act that helps
+    with its details, and the page of the campaign to look at; "" for none.
+    """
+
+    name: str
+    text: str
+    act: str
+    details: dict[str, Any]
+    page: str
+
+
+class Overview(BaseModel):
+    """What an organiser reads first. Times in milliseconds, money in minor units."""
+
+    sentence: str
+    causes: list[CauseFound]
+    wanted: int
+    valid: int
+    pending: int
+    ready_at: int | None
+    expected: int
+    missing: int
+
+
+@router.get("/overview")
+def first_look(member: Reader) -> Overview:
+    """Whether it goes well, and what is in the way; the page and `campaign status` say the same."""
+    with member.read() as work:
+        seen, pay = overview(work), work.plan.pay
+    pace = seen.pace
+    return Overview(
+        sentence=str(seen.first_sentence(pay)),
+        causes=[CauseFound(**cause.told()) for cause in seen.causes],
+        wanted=pace.wanted,
+        valid=pace.valid,
+        pending=pace.pending,
+        ready_at=pace.ready_at,
+        expected=pace.expected,
+        missing=pace.missing,
+    )
+
+
 @router.get("/status")
 def how_it_goes(member: Reader) -> Status:
     """Coverage, money, batches and workers, from counters."""
@@ -234,28 +280,42 @@ def extend(
     runs: Upload = None,
     gold: Upload = None,
     depth: Annotated[int, Form(ge=1, le=10_000)] = 20,
+    into: Annotated[str, Form(max_length=400)] = "",
     sure: Annotated[bool, Form()] = False,
 ) -> Extended:
-    """Add files to a campaign. Without `sure` nothing is changed, and the cost is told."""
+    """Add files to a campaign. Without `sure` nothing is changed, and the cost is told.
+
+    `into` is a topic: what is not in its pool is judged under it, all documents that are sent, or
+    those of the campaign where no file is.
+    """
     sent = {"topics": topics, "documents": documents, "pool": pool, "runs": runs, "gold": gold}
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for kind, file in sent.items():
             if file is not None:
                 keep_upload(folder / kind, file.filename, file.file)
-        rows = extension_in(folder, depth)
+        rows = extension_in(folder, depth, into)
     with member.write() as work:
-        wanted = Extend(rows=rows)
+        wanted = extension_of(work, rows, into)
         cost = wanted.cost(work)
         if not sure:
-            return Extended(cost=cost, added=None)
+            refused = [str(problem) for problem in wanted.refused(work)]
+            return Extended(cost=cost, refused=refused, added=None)
         number = audit.perform(work, member.name, wanted)
         stored = audit.details_of(audit.act_numbered(work, number))
     return Extended(cost=cost, added=Added(**{name: stored[name] for name, _ in Extend.results}))
 
 
-def extension_in(folder: pathlib.Path, depth: int) -> CampaignRows:
+def extension_of(work: Work, rows: CampaignRows, into: str) -> Extend:
+    """The extension that an upload wants; without documents, `into` a topic go the campaign's."""
+    if into and not any(True for _ in rows.documents):
+        rows = dataclasses.replace(rows, pool=[*rows.pool, *outside_pool(work, into)])
+    return Extend(rows=rows)
+
+
+def extension_in(folder: pathlib.Path, depth: int, into: str = "") -> CampaignRows:
     """What an upload adds; `folder` has a folder for each kind of file."""
     paths = {kind: sorted((folder / kind).glob("*")) for kind in UPLOADS}
     first = {kind: next(iter(paths[kind]), None) for kind in UPLOADS if kind != "runs"}
-    return read_extension(**first, runs=paths["runs"], depth=depth)
+    topics = [into] if into else []
+    return read_extension(**first, runs=paths["runs"], depth=depth, into=topics)

@@ -11,6 +11,7 @@
     /drafts/KEY/gold/grade         documents to grade, which become gold   own_gold
     /campaigns/NAME                on track or not; coverage; money        live
         /quality /systems /gold    what jobs found, check questions        quality
+        /document  /documents      one with all that was said; broken ones documents
         /workers  /links           workers, one worker; invitations        workers
         /act  /acts  /extend       acts, asked with their cost; the record acts
         /appeals  /batches         what waits                              acts

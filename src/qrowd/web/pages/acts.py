@@ -14,20 +14,19 @@ from fastapi import Response
 from sqlalchemy import select
 
 from qrowd.collection.adjudication import appeals
-from qrowd.collection.database.schema import Assignment, Audit, assignment, worker
+from qrowd.collection.database.schema import Assignment, Audit, assignment, topic, worker
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import submission
 from qrowd.collection.judging.assignments import by_id
 from qrowd.collection.judging.checks import gold_record
 from qrowd.collection.office import worker_record
-from qrowd.collection.office.acts.sets import Extend
 from qrowd.collection.plan.sections import Pay
 from qrowd.collection.record import audit
 from qrowd.collection.record.act import Act, act_named, all_acts
 from qrowd.errors import QrowdError, RuleError
 from qrowd.rendering import thousands
 from qrowd.texts import Text
-from qrowd.web.api.manage import UPLOADS, extension_in, scope_of, take_back
+from qrowd.web.api.manage import UPLOADS, extension_in, extension_of, scope_of, take_back
 from qrowd.web.files import keep_upload
 from qrowd.web.pages.frame import (
     CampaignVisit,
@@ -186,7 +185,9 @@ def batches(visit: ReaderVisit, after: int = 0) -> Response:
 def extension_form(visit: ManagerVisit) -> Response:
     """The form."""
     with visit.read() as work:
-        data = visit.top(work, "")
+        names = select(topic.c.name).where(work.own(topic)).order_by(topic.c.id)
+        topics = [(name, name) for name in work.db.scalars(names)]
+        data = {"topics": topics, "into": visit.text("into"), **visit.top(work, "")}
     return visit.show("organiser/extend.html.j2", depth=visit.text("depth", DEPTH), **data)
 
 
@@ -199,13 +200,15 @@ def extend(visit: ManagerVisit) -> Response:
     folder = visit.storage.staged / key
     try:
         _stage(visit, folder)
-        rows = extension_in(folder, _depth(visit))
+        rows = extension_in(folder, _depth(visit), visit.text("into"))
         with visit.read() as work:
-            confirmation = _question(work, Extend(rows=rows), visit.address("/extend"))
+            wanted = extension_of(work, rows, visit.text("into"))
+            confirmation = _question(work, wanted, visit.address("/extend"))
     except QrowdError as error:
         shutil.rmtree(folder, ignore_errors=True)
         return extension_form(visit.with_problem(error, 422))
-    kept = [("key", key), ("depth", str(_depth(visit))), ("seen", visit.text("seen"))]
+    kept = [("key", key), ("depth", str(_depth(visit)))]
+    kept += [(name, visit.text(name)) for name in ("into", "seen")]
     return visit.confirm(confirmation, kept)
 
 
@@ -223,8 +226,9 @@ def _stage(visit: Visit, folder: Path) -> None:
         if time.time() - old.stat().st_mtime > STAGED_SECONDS:
             shutil.rmtree(old, ignore_errors=True)
     sent = [(kind, name, file) for kind in UPLOADS for name, file in visit.files(kind)]
-    if not sent:
-        raise RuleError("bad-value", "choose at least one file")
+    if not sent and not visit.text("into"):
+        raise RuleError("bad-value", "choose at least one file, or a topic for the documents")
+    folder.mkdir(parents=True, exist_ok=True)
     for kind, name, file in sent:
         keep_upload(folder / kind, name, file)
 
@@ -232,9 +236,11 @@ def _stage(visit: Visit, folder: Path) -> None:
 def _add(visit: CampaignVisit) -> Response:
     key = visit.text("key")
     folder = visit.storage.staged / (key if key.isalnum() else "none")
-    if not any(folder.glob("*/*")):
+    if not folder.is_dir():
         raise RuleError("conflict", "the files are not here any more; choose them again")
-    extension = Extend(rows=extension_in(folder, _depth(visit)))
+    rows = extension_in(folder, _depth(visit), visit.text("into"))
+    with visit.read() as work:
+        extension = extension_of(work, rows, visit.text("into"))
     page = _done(visit, extension, visit.address())
     for path in sorted((folder / "runs").glob("*")):
         shutil.move(path, visit.storage.runs / path.name)

@@ -10,8 +10,9 @@ from qrowd.collection.books import ledger, notices
 from qrowd.collection.books.progress import by_topic_and_votes, counts, documents_by_votes
 from qrowd.collection.database.schema import worker
 from qrowd.collection.database.store import Work
+from qrowd.collection.office.causes import Cause
 from qrowd.collection.office.pace import pace_of
-from qrowd.collection.office.todo import Need, needs
+from qrowd.collection.office.todo import Need, overview
 from qrowd.collection.record import audit
 from qrowd.collection.record.act import Consequence, act_named
 from qrowd.quality.suspicion import SUSPICIOUS
@@ -40,11 +41,12 @@ class Tile:
 def live(visit: ReaderVisit) -> Response:
     """How it goes."""
     with visit.read() as work:
-        ahead = pace_of(work)
+        seen = overview(work)
         findings = {kind: last_job(work, kind) for kind in ("quality", "systems")}
-        todo = [(need, _answer(work, need)) for need in needs(work, ahead)]
+        todo = [(need, _answer(work, need)) for need in seen.needs]
         data = {
-            "ahead": ahead,
+            "ahead": seen.pace,
+            "causes": [(cause, _answer(work, cause)) for cause in seen.causes],
             "needs": todo + [(need, None) for need in _from_jobs(findings)],
             "tiles": _tiles(work, findings),
             "acts": [(row, name_of(row.act)) for row in audit.acts(work, 5)],
@@ -53,8 +55,8 @@ def live(visit: ReaderVisit) -> Response:
     return visit.show("organiser/live.html.j2", **data)
 
 
-def _answer(work: Work, need: Need) -> Consequence | None:
-    return act_named(need.act).of(need.details).foretell(work) if need.act else None
+def _answer(work: Work, need: Need | Cause) -> Consequence | None:
+    return act_named(need.act).of(dict(need.details)).foretell(work) if need.act else None
 
 
 def _from_jobs(findings: dict[str, LastJob]) -> list[Need]:
@@ -91,9 +93,9 @@ def _tiles(work: Work, findings: dict[str, LastJob]) -> list[Tile]:
 def _coverage_tile(work: Work) -> Tile:
     topics = by_topic_and_votes(work)
     documents = sum(sum(topic.by_votes.values()) for topic in topics) or 1
-    held = f"{sum(topic.held for topic in topics) / documents:.1f}"
+    held = f"{sum(topic.valid for topic in topics) / documents:.1f}"
     wanted = f"{round(sum(topic.wanted for topic in topics) / documents, 1):g}"
-    done = sum(topic.held >= topic.wanted for topic in topics)
+    done = sum(topic.valid >= topic.wanted for topic in topics)
     figure = Text("office.tile.coverage.figure", held=held, wanted=wanted)
     words = Text("office.tile.coverage.words", done=done, topics=len(topics))
     return Tile("coverage", figure, words)

@@ -237,7 +237,7 @@ def _line(visit: Visit, row: Listed) -> dict[str, Any]:
     """A campaign in the list; money and notices are for organisers only."""
     with visit.store.read(row.name) as work:
         money, pay = balance(work), work.plan.pay
-        wanted, held = coverage(work)
+        wanted, held, pending = coverage(work)
         bearer = as_member(visit.store, visit.signed, work.campaign, "organiser")
         may_know = bearer.role == "organiser" and "read" in bearer.scopes
         return {
@@ -245,7 +245,7 @@ def _line(visit: Visit, row: Listed) -> dict[str, Any]:
             "address": campaign_address(row.name, "/experts" if bearer.role == "expert" else ""),
             "title": work.plan.campaign.title or row.name,
             "state": row.state,
-            "share": held / wanted if wanted else 1.0,
+            "share": (held - pending) / wanted if wanted else 1.0,
             "spent": pay.shown(money.owed + money.settled) if may_know else "",
             "budget": pay.shown(money.budget) if money.budget and may_know else "",
             "notices": len(notices(work)) if may_know else 0,

@@ -16,6 +16,7 @@ from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.database.schema import topic
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import gold
+from qrowd.collection.office import documents
 from qrowd.collection.office.todo import weak_gold
 from qrowd.errors import RuleError
 from qrowd.evaluation.measure import measures_of
@@ -227,11 +228,13 @@ def disputed(visit: ReaderVisit, page: int = 1) -> Response:
     with visit.read() as work:
         last = last_job(work, "quality")
         data = visit.top(work, "/quality")
-    rows = (last.result or {}).get("disputed", [])
-    part = Part.of(len(rows), page, PAGE)
+        rows = (last.result or {}).get("disputed", [])
+        part = Part.of(len(rows), page, PAGE)
+        shown = rows[part.start : part.end]
+        data["titles"] = documents.titles(work, (row[1] for row in shown))
     return visit.show(
         "organiser/disputed.html.j2",
-        rows=rows[part.start : part.end],
+        rows=shown,
         found=last,
         page=part.page,
         pages=part.pages,
@@ -249,6 +252,8 @@ def gold_sets(visit: ReaderVisit) -> Response:
             "rows": rows,
             "topics": dict(work.db.execute(topics).all()),
             "supply": gold.supply(work),
+            "questions": documents.check_questions(work),
+            "labels": dict(zip(work.plan.scale.grades, work.plan.scale.names, strict=True)),
             "weak": {row.id for row in weak_gold(rows)},
             **visit.top(work, "/quality"),
         }

@@ -63,7 +63,7 @@ def _confirmation(visit: CampaignVisit) -> Confirmation:
         progress, plan, earlier = status(work), work.plan, len(release.releases(work))
         state = work.state
     follows = [
-        Text("office.releases.ask-judgements", held=progress.held, wanted=progress.wanted),
+        Text("office.releases.ask-judgements", held=progress.valid, wanted=progress.wanted),
         Text("office.releases.ask-texts" if plan.release.text else "office.releases.ask-ids"),
         Text("office.releases.ask-people"),
         *([Text("office.releases.ask-checks")] if state != "closed" and plan.gold_per_hit else []),

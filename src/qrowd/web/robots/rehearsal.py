@@ -121,7 +121,7 @@ def judge(
 
     def all_held() -> bool:
         with files.read() as work:
-            wanted, held = coverage(work)
+            wanted, held, _ = coverage(work)
         return held >= wanted
 
     with in_process(make_app(settings, store)) as send:
@@ -298,7 +298,7 @@ def _once(
 
         def covered() -> float:
             with store.read(plan.campaign.name) as work:
-                wanted, held = coverage(work)
+                wanted, held, _ = coverage(work)
             return held / wanted if wanted else 1.0
 
         def count(requests: int) -> None:

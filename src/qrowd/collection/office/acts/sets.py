@@ -14,6 +14,7 @@ from qrowd.collection.database.schema import (
     NAMED_PAIRS,
     PAIR_NAMES,
     JudgingSet,
+    document,
     judging_set,
     pair,
     topic,
@@ -34,6 +35,9 @@ from qrowd.collection.record.details import (
     detail,
 )
 from qrowd.errors import RuleError
+from qrowd.texts import Text, listed
+
+NAMED = 5  # unknown names in a sentence
 
 
 @dataclass(frozen=True)
@@ -122,11 +126,8 @@ class Extend(Act):
     rows: CampaignRows = detail(Inside(of=CampaignRows), recorded=False)
 
     def do(self, work: Work) -> Details:
-        plan, rows = work.plan, self.rows
-        sizes = campaign_rows.sizes_of(work, rows)
-        problem = gold_problem(plan, rows.gold) or unpassable(plan, rows.gold, sizes)
-        if problem:
-            raise RuleError("bad-value", f"gold: {problem}")
+        if refused := self.refused(work):
+            raise RuleError("bad-value", " ".join(str(text) for text in refused))
         before = {f"after_{name}": last for name, last in campaign_rows.highest(work).items()}
         added = campaign_rows.add(work, self.rows)
         after = {f"last_{name}": last for name, last in campaign_rows.highest(work).items()}
@@ -136,20 +137,61 @@ class Extend(Act):
     def undo(work: Work, stored: Stored) -> None:
         campaign_rows.withdraw(work, stored)
 
+    def refused(self, work: Work) -> list[Text]:
+        """Why it would be refused, all of it at once; nothing if it would not."""
+        plan, rows = work.plan, self.rows
+        problems = []
+        wanted = dict.fromkeys([*rows.pool, *(row.pair for row in rows.gold)])
+        sent = {
+            "topic": {each.name for each in rows.topics},
+            "document": {each.name for each in rows.documents},
+        }
+        for at, (noun, table) in enumerate((("topic", topic), ("document", document))):
+            stored = set(work.db.scalars(select(table.c.name).where(work.own(table))))
+            names = dict.fromkeys(names[at] for names in wanted)
+            if unknown := [name for name in names if name not in stored | sent[noun]]:
+                quoted = listed([repr(name) for name in unknown[:NAMED]])
+                problems.append(self.says(f"unknown-{noun}", n=len(unknown), names=quoted))
+        present = _named_pairs(work)
+        if used := [row.pair for row in rows.gold if row.pair in present]:
+            quoted = listed([" ".join(names) for names in used[:NAMED]])
+            problems.append(self.says("used", n=len(used), names=quoted))
+        if not problems:  # sizes of sets of unknown topics would be no help
+            sizes = campaign_rows.sizes_of(work, rows)
+            if problem := gold_problem(plan, rows.gold) or unpassable(plan, rows.gold, sizes):
+                problems.append(self.says("gold", problem=problem))
+        return problems
+
     def foretell(self, work: Work) -> Consequence:
+        if refused := self.refused(work):
+            raise RuleError("bad-value", " ".join(str(text) for text in refused))
         rows, more = self.rows, self.cost(work)
         pairs = self.says("pairs", topics=len({topic for topic, _ in rows.pool}), **vars(more))
         sent = {"topics": rows.topics, "documents": list(rows.documents), "gold": rows.gold}
         sizes = {name: len(each) for name, each in sent.items()}
-        return self.ask(work, pairs, "sent", "follows", cost=more.amount, **sizes)
+        there = len(set(rows.pool)) - more.pairs
+        left = [self.says("left-out", n=there)] if there else []
+        return self.ask(work, pairs, *left, "sent", "follows", cost=more.amount, **sizes)
 
     def cost(self, work: Work) -> Cost:
         """What judging those pairs of its pool would cost that the campaign does not have yet."""
-        pairs = select(*PAIR_NAMES).select_from(NAMED_PAIRS).where(work.own(pair))
-        present = {(topic, doc) for topic, doc in work.db.execute(pairs)}
+        present = _named_pairs(work) | {row.pair for row in self.rows.gold}
         fresh = [names for names in dict.fromkeys(self.rows.pool) if names not in present]
         sizes, target = set_sizes(work.plan, fresh), work.plan.sets.target
         return _cost(work, len(fresh), len(sizes) * target, sum(sizes) * target)
+
+
+def _named_pairs(work: Work) -> set[tuple[str, str]]:
+    pairs = select(*PAIR_NAMES).select_from(NAMED_PAIRS).where(work.own(pair))
+    return {(topic, doc) for topic, doc in work.db.execute(pairs)}
+
+
+def outside_pool(work: Work, topic_name: str) -> list[tuple[str, str]]:
+    """The campaign's documents that are not judged under a topic, as pairs with it."""
+    row = clarification.topic_named(work, topic_name)
+    judged = select(pair.c.document_id).where(pair.c.topic_id == row.id)
+    query = select(document.c.name).where(work.own(document), document.c.id.not_in(judged))
+    return [(topic_name, name) for name in work.db.scalars(query.order_by(document.c.name))]
 
 
 class RetireGold(Act):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from qrowd.collection.adjudication import appeals
-from qrowd.collection.database.schema import Assignment, Worker, assignment, worker
-from qrowd.collection.database.states import OPEN, WORKER_STATES
+from qrowd.collection.database.schema import Assignment, Worker, assignment, place, worker
+from qrowd.collection.database.states import OPEN, VALID, WORKER_STATES
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import move, undo_details
 from qrowd.collection.office.acts.batches import take_back
@@ -83,6 +83,44 @@ class ScreenOut(WorkerAct):
         freed = sum(amount - min(pay.minor(pay.screen_out), amount) for amount in promised)
         follows = ("follows", "open", "accepted") if promised else ("follows", "accepted")
         return self.ask(work, *follows, cost=-freed)
+
+
+class VoidAnswers(WorkerAct):
+    """Void all answers of a worker that count; what was earned is paid all the same."""
+
+    name = "void answers"
+
+    def do(self, work: Work) -> Details:
+        rows = _counting(work, self.worker)
+        if not rows:
+            raise RuleError("not-found", f"no answers of worker w{self.worker} count")
+        for row in rows:
+            move(work, row, "exclude")
+        return {"batches": [undo_details(row) for row in rows]}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        for batch in stored["batches"]:
+            accepted = batch["before"] == "accepted"
+            take_back(work, batch, "restore" if accepted else "take back exclude")
+
+    def foretell(self, work: Work) -> Consequence:
+        rows = _counting(work, self.worker)
+        held = (place.c.assignment_id.in_([row.id for row in rows])) & (place.c.held == 1)
+        sets = work.count(place, held)
+        cost = round(sets / work.plan.counted_per_hit * work.plan.pay_of("judge"))
+        if not rows:
+            return self.ask(work, "nothing")
+        again = Text("office.act.judged-again", n=sets)
+        return self.ask(work, "batches", again, "paid", "goes-on", cost=cost, n=len(rows))
+
+
+def _counting(work: Work, number: int) -> list[Assignment]:
+    """The batches of a worker whose answers count."""
+    worker_id = workers.worker_by_number(work, number).id
+    mine = (assignment.c.worker_id == worker_id) & assignment.c.state.in_(VALID)
+    judged = mine & assignment.c.kind.in_(("judge", "second"))
+    return work.rows(select(assignment).where(judged).order_by(assignment.c.id), Assignment)
 
 
 class Readmit(WorkerAct):
