@@ -87,8 +87,11 @@ def _merge(
 ) -> None:
     """Read what the options name, merge, say what happened, write."""
     card = method.card
-    _refuse_useless(card, priors=priors, documents=documents)
+    _refuse_useless(card, priors=priors)
     crowd = files.read(pairs)
+    if "documents" not in (*card.needs, *card.uses) and opt.found_ids():
+        documents = opt.DocumentFiles((), None, "refuse")
+    _refuse_useless(card, documents=documents)
     trusted = gold.read(files.rel)
     given = q.Given(gold=trusted, priors=q.read_assessors(priors) if priors else None)
     texts = documents.read(crowd, trusted)

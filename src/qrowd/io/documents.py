@@ -30,6 +30,7 @@ from qrowd.io.markup import (
     without_comments,
 )
 from qrowd.io.records import Record
+from qrowd.io.roles import recognised
 from qrowd.io.source import COMPRESSED, Source, sources
 
 SYNONYMS = {
@@ -65,7 +66,8 @@ def matches(source: Source) -> bool:
         return bool(_DOC.search(source.start))
     columns, names = records.columns_if_any(source, SYNONYMS)
     texts = {"text", "file", "title", "url"} & columns
-    return "doc" in columns and bool(texts) and not _NO_DOCUMENTS & names
+    judged = len(recognised(list(names), ("assessor", "grade"))) == 2
+    return "doc" in columns and bool(texts) and not _NO_DOCUMENTS & names and not judged
 
 
 def read_documents(source: str | Path | Sequence[str | Path]) -> Documents:

@@ -20,6 +20,7 @@ from qrowd.data.index import Index
 from qrowd.errors import FormatError, InputError
 from qrowd.io.formats import FORMATS
 from qrowd.io.formats.text import first_line, split_fields, text_of
+from qrowd.io.roles import plain_name
 from qrowd.io.source import Source
 
 MARKUP = "markup"
@@ -60,11 +61,15 @@ def form_of(source: Source) -> str:
 def read(source: Source, names: Sequence[str] = ()) -> Iterator[Record]:
     """The records of a table; `names` are those of the columns of a file without a header."""
     for line, row in FORMATS[form_of(source)].rows(source, names):
+        texts: dict[str, str] = {}
         for name, value in row.items():
-            if not isinstance(value, str | int | float | None):
-                got = f"got {type(value).__name__}; join it into one text"
-                raise source.error(f"{name} must be text, {got}", line)
-        texts = {name: "" if value is None else str(value) for name, value in row.items()}
+            # BEIR's `metadata` is an object: its texts are `metadata.key`
+            inside = value if isinstance(value, dict) else {"": value}
+            for key, text in inside.items():
+                if not isinstance(text, str | int | float | None):
+                    got = f"got {type(text).__name__}; join it into one text"
+                    raise source.error(f"{name} must be text, {got}", line)
+                texts[f"{name}.{key}" if key else name] = "" if text is None else str(text)
         yield Record(line, texts)
 
 
@@ -84,7 +89,7 @@ def header_of(source: Source) -> list[str]:
 
 def columns_of(names: Sequence[str], synonyms: Mapping[str, str]) -> dict[str, str]:
     """Which of a header's names mean which column: {ours: theirs}, the first synonym first."""
-    plain = {name.strip().lower().replace(" ", "_").replace("-", "_"): name for name in names}
+    plain = {plain_name(name).lstrip("_"): name for name in names}
     columns: dict[str, str] = {}
     for ours, words in synonyms.items():
         matches = [plain[word] for word in words.split() if word in plain]
