@@ -191,7 +191,7 @@ class Checked:
 
         stated = self.kind or ("judgements" if self.columns or opt.stated("wide") else None)
         groups: dict[str, list[str]] = {}
-        for file in files:
+        for file in self._apart(files, stated):
             try:
                 kind = stated or kind_of_path(self.source(file), self.format)
             except InputError as error:
@@ -199,6 +199,16 @@ class Checked:
             else:
                 groups.setdefault(kind, []).append(file)
         return groups
+
+    def _apart(self, files: tuple[str, ...], stated: str | None) -> list[str]:
+        """The files, and those of a folder that holds several kinds, as BEIR's do, one by one."""
+        from qrowd.io.anything import kinds_in
+
+        apart: list[str] = []
+        for file in files:
+            inside = kinds_in(file) if stated is None else {}
+            apart += list(inside) if len(set(inside.values())) > 1 else [file]
+        return apart
 
     def add(self, kind: str, files: list[str]) -> None:
         """Read files of one kind; runs as one set, the others one by one."""

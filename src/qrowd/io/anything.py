@@ -40,6 +40,7 @@ _KINDS_BY_COLUMNS = (
     ("orders", ("topic", "doc", "assessor", "place")),
     ("orders", ("topic", "better", "worse", "assessor")),
 )
+_COLLECTION = ("qrels", "corpus", "queries")  # folders of BEIR, MTEB and their kin
 _KINDS_BY_WIDTH = {4: "judgements", 6: "runs"}  # without a header, as TREC has them
 _BEIR = {"query_id", "corpus_id", "score"}
 _RANX = {"q_id", "doc_id", "score"}
@@ -76,13 +77,34 @@ def kind_of_path(path: str | Path | Source, format: str | None = None) -> str:
     """What a file, or the files of a folder, hold; files that hold nothing else are documents."""
     files = sources(path)
     try:
-        kind = kind_of(files[0], format)
+        kind = kind_of(_first_filled(files), format)
         # several qrels may be one assessor's each: who reads them finds out
         return "judgements" if kind == "qrels" and len(files) > 1 else kind
     except FormatError:
         if is_folder(path) and are_files(files):
             return "documents"
         raise
+
+
+def _first_filled(files: list[Source]) -> Source:
+    """The first file with something in it: somebody may have judged nothing."""
+    return next((file for file in files if file.start.strip()), files[0])
+
+
+def kinds_in(path: str | Path) -> dict[str, str]:
+    """What the files of a folder are, and of the folders `qrels` and the like in it; {} where one
+    of them cannot be told, or where there is no folder.
+    """
+    if not is_folder(path):
+        return {}
+    inside = [each for each in sorted(Path(path).iterdir()) if not each.name.startswith(".")]
+    nested = [str(each) for each in inside if each.is_dir() and each.name.lower() in _COLLECTION]
+    files = [file.name for each in nested for file in sources(each)]
+    files += [str(each) for each in inside if each.is_file()]
+    try:
+        return {file: kind_of(sources(file)[0]) for file in files}
+    except FormatError:
+        return {}
 
 
 def _by_names(source: Source, names: list[str]) -> str:
@@ -135,7 +157,7 @@ def _judgements_or_qrels(
 
 def _names_assessors(source: str | Path | Source, format: str | None) -> bool:
     """Whether a header says who judged."""
-    file = sources(source)[0]
+    file = _first_filled(sources(source))
     form = format_of(file, format)
     names = form.fields(file)
     return bool(recognised(names, ("assessor",))) and (form.headed or is_header(names))
@@ -197,7 +219,8 @@ def _alone(files: list[Any]) -> Any:
 
 def has_ranks(file: str | Path | Source, format: str | None = None) -> bool:
     """Whether a file of judgements has ranks, too."""
-    fields = (format_of(each, format).fields(each) for each in sources(file))
+    filled = (each for each in sources(file) if each.start.strip())
+    fields = (format_of(each, format).fields(each) for each in filled)
     return any(recognised(names, ("rank",)) for names in fields)
 
 

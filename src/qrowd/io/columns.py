@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qrowd.errors import FormatError, UsageError
+from qrowd.io import documents, topics
 from qrowd.io.formats import FORMATS, format_of
-from qrowd.io.formats.format import Format
+from qrowd.io.formats.format import Format, Row
 from qrowd.io.formats.text import EMPTY
 from qrowd.io.formats.tool import Tool, first_record
 from qrowd.io.grades import Grading, graded
@@ -94,7 +95,7 @@ AS_IT_IS = Reading()
 def tables(source: Any, wanted: Wanted, reading: Reading = AS_IT_IS) -> list[Table]:
     """The tables of an object, or of all files meant by a path, a folder, a glob, `-`."""
     if names_files(source):
-        files = _without_others(sources(source), reading)
+        files = _without_others(sources(source), wanted, reading)
 
         def work(lo: int, hi: int) -> list[Table | FormatError]:
             return [_of_one(file, wanted, reading, len(files) > 1) for file in files[lo:hi]]
@@ -103,7 +104,7 @@ def tables(source: Any, wanted: Wanted, reading: Reading = AS_IT_IS) -> list[Tab
             [each for block in in_blocks(work, len(files), len(files)) for each in block]
         )
     else:
-        read = [_by_names(*of_object(source, wanted.noun), wanted, reading)]
+        read = [_of_object(source, wanted, reading)]
     for note in dict.fromkeys(note for table in read for note in table.notes):
         say(note)
     for table in read:
@@ -111,20 +112,23 @@ def tables(source: Any, wanted: Wanted, reading: Reading = AS_IT_IS) -> list[Tab
     return graded(read, reading.grading) if wanted.graded else read
 
 
-def _without_others(files: list[Source], reading: Reading) -> list[Source]:
-    """The files without those that a tool puts beside its judgements."""
-    if len(files) < 2 or reading.format:
+def _without_others(files: list[Source], wanted: Wanted, reading: Reading) -> list[Source]:
+    """The files without those that lie beside judgements and say what they are about."""
+    if len(files) < 2 or reading.format or not wanted.graded:
         return files
     tools = {form.name: form for form in map(format_of, files) if isinstance(form, Tool)}
     others = [
         file
         for file in files
-        for tool in tools.values()
-        if tool.beside(first_record(file, tool.base(file)))
+        if documents.matches(file)
+        or topics.matches(file)
+        or any(tool.beside(first_record(file, tool.base(file))) for tool in tools.values())
     ]
+    if len(others) == len(files):
+        return files
     for file in others:
         say(f"{file.name}: no judgements, but what they are about; left out")
-    return [file for file in files if file not in others] or files
+    return [file for file in files if file not in others]
 
 
 def _of_one(file: Source, wanted: Wanted, reading: Reading, several: bool) -> Table | FormatError:
@@ -165,7 +169,7 @@ def _of_file(source: Source, wanted: Wanted, reading: Reading) -> Table:
         header = form.fields(source)
         leading = [*stated.values(), *(each.column for each in conditions(reading.where))]
         if any(name not in header and leads_into(name, header) for name in leading):
-            return _by_paths(source, form, stated, wanted, reading)
+            return _by_paths(source, list(form.rows(source)), stated, wanted, reading)
     if form.headed:
         return _by_names(*form.read(source), wanted, reading)
     first = form.fields(source)
@@ -181,12 +185,23 @@ def _of_file(source: Source, wanted: Wanted, reading: Reading) -> Table:
     return _by_names(*form.read(source), wanted, reading)
 
 
+def _of_object(source: Any, wanted: Wanted, reading: Reading) -> Table:
+    origin, frame = of_object(source, wanted.noun)
+    stated = _mapping(reading.columns, wanted)
+    if any(
+        name not in frame.columns and leads_into(name, frame.columns) for name in stated.values()
+    ):
+        rows = [(0, row) for row in frame.to_dicts()]
+        return _by_paths(Source(origin.name, None), rows, stated, wanted, reading)
+    return _by_names(origin, frame, wanted, reading)
+
+
 def _of_tool(
     source: Source, form: Tool, wanted: Wanted, reading: Reading, stated: Mapping[str, str]
 ) -> Table:
     """A tool's file as the tool's format lays it out, or by paths that were stated."""
     if stated:
-        return _by_paths(source, form, stated, wanted, reading)
+        return _by_paths(source, list(form.rows(source)), stated, wanted, reading)
     where = _listed_conditions(reading.where)
     origin, frame = form.laid_out(source, wanted.noun == "qrels", where)
     return _by_names(origin, frame, wanted, replace(reading, where=None))
@@ -201,13 +216,12 @@ def _listed_conditions(where: Where) -> list[str]:
 
 
 def _by_paths(
-    source: Source, form: Format, stated: Mapping[str, str], wanted: Wanted, reading: Reading
+    source: Source, rows: list[Row], stated: Mapping[str, str], wanted: Wanted, reading: Reading
 ) -> Table:
     """The rows of nested records, by paths."""
     missing = wanted.missing(stated)
     if missing:
         raise source.error(_missing(list(stated.values()), missing, stated, wanted))
-    rows = list(form.rows(source))
     numbers, frame, notes = chosen(source, rows, stated, conditions(reading.where))
     if not frame.height:
         raise source.error(_NO_ROW)

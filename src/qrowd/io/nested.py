@@ -34,6 +34,8 @@ def of_object(source: Any, noun: str) -> tuple[Origin, pl.DataFrame]:
     elif package == "pandas":
         columns = {str(name): _of_column(source[name]) for name in source.columns}
         frame, name = pl.DataFrame(columns), "the frame"
+    elif package == "datasets":
+        frame, name = _of_rows(_of_datasets(source, noun), noun), "the dataset"
     elif isinstance(source, Mapping):
         frame, name = _of_mapping(source, noun), "the dict"
     elif isinstance(source, Iterable):
@@ -41,6 +43,14 @@ def of_object(source: Any, noun: str) -> tuple[Origin, pl.DataFrame]:
     else:
         raise UsageError(f"cannot read {noun} from a {type(source).__name__}")
     return Origin(name, frame.height), frame
+
+
+def _of_datasets(source: Any, noun: str) -> list[Any]:
+    """The rows of a `datasets.Dataset`; of several splits, nobody knows which is meant."""
+    if isinstance(source, Mapping):
+        splits = ", ".join(map(str, source))
+        raise UsageError(f"cannot read {noun} from several splits; choose one of {splits}")
+    return list(source)
 
 
 def _of_column(column: Any) -> pl.Series:

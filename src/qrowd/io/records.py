@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,6 +106,13 @@ def columns_if_any(source: Source, synonyms: Mapping[str, str]) -> tuple[set[str
     except FormatError:
         return set(), set()
     return set(columns_of(names, synonyms)), {name.lower() for name in names}
+
+
+def of_kind(files: list[Source], matches: Callable[[Source], bool]) -> list[Source]:
+    """Of several files those that look like it, if only some do: a collection in one folder."""
+    if len(files) < 2:
+        return files
+    return [file for file in files if matches(file)] or files
 
 
 def distinct(named: Iterable[tuple[str, Record, Source]], noun: str) -> dict[str, dict[str, str]]:

@@ -10,7 +10,7 @@ SYNONYMS = {
         "question"
     ),
     "doc": (
-        "doc doc_id docid docno doc_no document_id documentid corpus_id corpusid passage_id "
+        "doc docno doc_id docid doc_no document_id documentid corpus_id corpusid passage_id "
         "passageid pid item_id itemid document passage item"
     ),
     "assessor": (
@@ -87,6 +87,8 @@ def candidates(names: Sequence[str], wanted: Sequence[str]) -> dict[str, list[st
         ids = [word for word in matches if word not in _TEXTS]
         if len(ids) > 1 and ids[0] == "doc":
             ids = ids[1:]  # beside an id it is the text
+        if "docno" in ids and "docid" in ids:
+            ids.remove("docid")  # PyTerrier's own number of what TREC calls docno
         if matches:
             columns[role] = [plain[word] for word in ids or matches]
     return columns
