@@ -104,7 +104,7 @@ def read_judgements(
 
 def _without_repeats(crowd: Judgements, repeated: str, where: str) -> Judgements:
     """Identical rows are counted, and dropped where that was asked for."""
-    columns = [crowd.pair, crowd.assessor, crowd.grade]
+    columns: list[Array] = [crowd.pair, crowd.assessor, crowd.grade]
     columns += [extra for name in EXTRAS if (extra := getattr(crowd, name)) is not None]
     same = np.ones(max(len(crowd) - 1, 0), np.bool_)
     for column in columns:

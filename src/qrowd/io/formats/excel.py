@@ -6,7 +6,7 @@ import contextlib
 import io
 import zipfile
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from qrowd.errors import MissingExtraError
 from qrowd.io.formats.format import Format, Read, Row
@@ -54,7 +54,9 @@ class Excel(Format):
         except (fastexcel.FastExcelError, pl.exceptions.PolarsError) as error:
             reason = str(error).splitlines()[0]
             raise source.error(f"the workbook cannot be read: {reason}") from None
-        full: dict[str, Any] = {name: frame for name, frame in sheets.items() if frame.height}
+        full: dict[str, pl.DataFrame] = {
+            name: frame for name, frame in sheets.items() if frame.height
+        }
         if not full:
             raise source.error("no sheet of the workbook has rows")
         if len(full) > 1:

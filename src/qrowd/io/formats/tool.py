@@ -15,6 +15,7 @@ from qrowd.io.formats.json import NOT_JSON, JsonArray, JsonLines
 from qrowd.io.formats.parquet import Parquet
 from qrowd.io.formats.text import Csv, Text, Tsv
 from qrowd.io.origin import Origin
+from qrowd.io.paths import EACH
 from qrowd.io.roles import SYNONYMS
 from qrowd.io.source import Source
 from qrowd.io.where import chosen, overridden
@@ -35,6 +36,11 @@ class Layout:
     """Columns that say the same in all rows."""
     once: bool = False
     """Rows that are alike are one."""
+
+    def has(self, condition: str) -> bool:
+        """Whether a condition is about these rows, and not about another list of the records."""
+        name, in_list, _ = condition.partition(EACH)
+        return not in_list or any(path.startswith(name + EACH) for path in self.columns.values())
 
 
 class Tool(Format):
@@ -86,7 +92,7 @@ class Tool(Format):
         rows = list(self.rows(source))
         frames, numbers, notes = [], [], []
         for layout in layouts:
-            conditions = overridden(layout.where, where)
+            conditions = overridden(layout.where, list(filter(layout.has, where)))
             kept, frame, note = chosen(source, rows, layout.columns, conditions)
             frame = frame.with_columns(
                 pl.lit(text).alias(name) for name, text in layout.always.items()
