@@ -245,7 +245,7 @@ def test_several_controls_are_not_mixed(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"several controls .*--where 'annotations\[\]\.result"):
         q.read_judgements(tmp_path / "a.json")
     where = "annotations[].result[].from_name=x"
-    assert len(q.read_judgements(tmp_path / "a.json", where=where)) == 1
+    assert len(q.read_judgements(tmp_path / "a.json", where=where)) == 2
     (tmp_path / "a.json").write_text(named([task]))
     assert len(q.read_judgements(tmp_path / "a.json")) == 2  # the control is called rel
 

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 Columns = str | Sequence[str] | Mapping[str, str] | None
 Wide = str | Sequence[str] | None
+TRECS_ORDER = (
+    "no header; read as topic, assessor, doc, grade (TREC's order); if that is wrong, say the "
+    "order: --columns topic,doc,assessor,grade"
+)
 _GRADE = r"\s*[+-]?\d{1,2}([.,]0+)?\s*"
 _FEW = 5  # rows, in which every order of columns may look odd
 _MOST_GRADES = 11  # of a wide table that is recognised
@@ -248,6 +252,7 @@ def _in_order(
         {name: name for name in kept},
         origin.notes,
         stated=reading.columns is not None,
+        in_order=reading.columns is None,
     )
     if reading.columns is None and "grade" in wanted.needed:
         _refuse_other_order(table)
@@ -284,7 +289,7 @@ def _refuse_other_order(table: Table) -> None:
     are all the same, and documents that are a few small numbers, as in `topic doc grade iteration`.
     """
     grade, doc = table.frame["grade"], table.frame["doc"]
-    if len(table) < _FEW or grade[0] != grade[-1] or not (grade == grade[0]).all():
+    if len(table) < _FEW or grade[0] is None or not (grade == grade[0]).all():
         return
     some = doc.unique()
     if len(some) > _MOST_GRADES or not all(re.fullmatch(_GRADE, name) for name in some.to_list()):
@@ -305,11 +310,7 @@ def _with_note(table: Table) -> Table:
     second = table.frame["assessor"].unique().to_list()
     if len(second) == 1 and second[0] in ("0", "Q0"):  # these are qrels
         return table
-    note = (
-        f"{table.origin.name}: no header; read as topic, assessor, doc, grade (TREC's order); if "
-        "that is wrong, say the order: --columns topic,doc,assessor,grade"
-    )
-    return replace(table, notes=(note,))
+    return replace(table, notes=(f"{table.origin.name}: {TRECS_ORDER}",))
 
 
 _NO_ROW = "there is no row in it"

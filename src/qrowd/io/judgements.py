@@ -14,7 +14,7 @@ from qrowd.data.judgements import KINDS, UNKNOWN, Judgements
 from qrowd.data.merged import AssessorTable
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError, require_choice
-from qrowd.io.columns import Columns, Reading, Wanted, Wide, tables
+from qrowd.io.columns import TRECS_ORDER, Columns, Reading, Wanted, Wide, tables
 from qrowd.io.grades import Grading, Words
 from qrowd.io.joins import JOINED, Texts, joined
 from qrowd.io.origin import Origin, located, say
@@ -87,6 +87,9 @@ def read_judgements(
     assessors, assessor = encoded(stacked(parts, "assessor", files))
     origins = [table.origin for table in parts]
     say_what_is_odd(_where(origins), topics=names, documents=titles, assessors=assessors)
+    guessed = any(table.in_order and not table.notes for table in parts)
+    if guessed and len(assessors) > len(titles):
+        say(f"{_where(origins)}: more assessors than documents: {TRECS_ORDER}")
     with located(origins):
         kinds = _kinds(parts, assessors, assessor, stated=columns is not None)
         judgements = Judgements.from_codes(

@@ -39,6 +39,7 @@ class Table:
     columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
     stated: bool = False  # somebody said which columns are what
+    in_order: bool = False  # there is no header, and the order of columns is TREC's
 
     def __len__(self) -> int:
         return self.origin.rows
@@ -292,6 +293,8 @@ def _say_of_blanks(where: str, kind: str, names: pl.Series) -> None:
             f"{where}: names of {kind} differ by blanks at their ends only ({shown!r}); they are "
             "taken as different: if they are not, remove the blanks"
         )
+    else:
+        say(f"{where}: names of {kind} have blanks at their ends ({padded[0]!r}), which stay")
 
 
 def _say_of_numbers(where: str, kind: str, names: pl.Series) -> None:

@@ -89,9 +89,12 @@ class Text(Format):
             return
         reader = _csv_reader(io.StringIO(text, newline=""), separator)
         line = 1
-        for fields in reader:
-            yield line, fields
-            line = reader.line_num + 1  # a quoted field may go over several lines
+        try:
+            for fields in reader:
+                yield line, fields
+                line = reader.line_num + 1  # a quoted field may go over several lines
+        except csv.Error as error:
+            raise source.error(f"not CSV: {error}", line) from None
 
 
 class Tsv(Text):
@@ -248,7 +251,10 @@ def _after_comments(start: bytes) -> str:
 def split_fields(line: str, separator: str, *, quoted: bool = False) -> list[str]:
     """The fields of one line; blanks separate any number at a time."""
     if quoted or separator in (",", ";"):
-        return next(_csv_reader([line], separator), [])
+        try:
+            return next(_csv_reader([line], separator), [])
+        except csv.Error:
+            return [line]  # whoever reads the file says what is wrong with it
     return line.split() if separator == " " else line.split(separator)
 
 
@@ -284,6 +290,10 @@ def refuse_what_is_no_text(source: Source) -> None:
     start = source.start
     if not start.strip() and (len(start) < START or not source.read().strip()):
         raise source.error(EMPTY)
+    if b"\r" in start and b"\n" not in start:
+        raise source.error(
+            "lines end as on old Macs (CR alone); save the file with other line ends"
+        )
     if b"\0" in start:
         raise source.error("this is neither text nor Parquet; is it the right file?")
 
