@@ -290,7 +290,7 @@ def test_ids_by_texts(tmp_path: Path) -> None:
     )
     (tmp_path / "a.csv").write_text("asked,shown,llm,grade\nred wine,Wine Grapes.,gpt,1\n")
     columns = "topic_text=asked,doc_text=shown,assessor=llm,grade=grade"
-    files = {"topics": tmp_path / "t.jsonl", "documents": tmp_path / "d.jsonl"}
+    files: Any = {"topics": tmp_path / "t.jsonl", "documents": tmp_path / "d.jsonl"}
     found = q.read_judgements(tmp_path / "a.csv", columns=columns, **files)
     assert found.to_polars().rows() == [("q1", "d1", "gpt", 1)]
     with pytest.raises(FormatError, match=r"texts of topics and no ids: .* --topics FILE"):

@@ -120,6 +120,7 @@ def command(
     "--documents", multiple=True, help="Documents, or items, where judgements have no ids."
 )
 @opt.output
+@opt.as_json
 @opt.quiet
 def convert(
     files: tuple[str, ...],
@@ -131,6 +132,7 @@ def convert(
     topics: str | None,
     documents: tuple[str, ...],
     output: str | None,
+    as_json: bool,
 ) -> None:
     """Write what files hold in another form.
 
@@ -152,7 +154,10 @@ def convert(
         raise UsageError(f"files of one kind become one file; these are {named}")
     ((name, group),) = kinds.items()
     noun = checked.noun(name, group)
-    put(noun, output)
+    if as_json:
+        show_json(noun.to_polars().to_dicts())
+    if output or not as_json:
+        put(noun, output)
 
 
 class Checked:

@@ -97,13 +97,13 @@ def kinds_in(path: str | Path) -> dict[str, str]:
     """
     if not is_folder(path):
         return {}
-    inside = [each for each in sorted(Path(path).iterdir()) if not each.name.startswith(".")]
-    nested = [str(each) for each in inside if each.is_dir() and each.name.lower() in _COLLECTION]
-    files = [file.name for each in nested for file in sources(each)]
-    files += [str(each) for each in inside if each.is_file()]
     try:
+        inside = [each for each in sorted(Path(path).iterdir()) if each.name[0] != "."]
+        folders = [each for each in inside if each.is_dir() and each.name.lower() in _COLLECTION]
+        files = [file.name for each in folders for file in sources(str(each))]
+        files += [str(each) for each in inside if each.is_file()]
         return {file: kind_of(sources(file)[0]) for file in files}
-    except FormatError:
+    except (FormatError, OSError):
         return {}
 
 

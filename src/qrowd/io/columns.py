@@ -140,7 +140,7 @@ def _of_one(file: Source, wanted: Wanted, reading: Reading, several: bool) -> Ta
     try:
         return _of_file(file, wanted, reading)
     except FormatError as error:
-        if several and error.message in (EMPTY, _NO_ROW):
+        if several and error.message in (EMPTY, _NO_ROW, _ONLY_HEADER):
             return error
         raise
 
@@ -314,6 +314,7 @@ def _with_note(table: Table) -> Table:
 
 
 _NO_ROW = "there is no row in it"
+_ONLY_HEADER = "there is a header but no row"
 
 
 def _by_names(
@@ -323,7 +324,7 @@ def _by_names(
     names = list(frame.collect_schema())
     stated = _mapping(reading.columns, wanted)
     if not origin.rows:
-        raise origin.error(_NO_ROW)
+        raise origin.error(_ONLY_HEADER if origin.first > 1 else _NO_ROW)
     said = conditions(reading.where)
     for condition in said:
         if condition.column not in names:
