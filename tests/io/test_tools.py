@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,10 @@ import pytest
 
 import qrowd as q
 from qrowd.errors import DataWarning, FormatError
+from qrowd.io import formats
 from qrowd.io.formats import format_of
+from qrowd.io.formats.format import Format
+from qrowd.io.formats.tool import Layout, Tool
 from qrowd.io.source import Source
 
 pytestmark = pytest.mark.filterwarnings("ignore::qrowd.errors.DataWarning")
@@ -283,6 +287,27 @@ def test_excel(tmp_path: Path) -> None:
     book.save(tmp_path / "a.xlsx")
     with pytest.raises(FormatError, match=r"several sheets have rows \(Sheet, empty\)"):
         q.read_judgements(tmp_path / "a.xlsx")
+
+
+def test_what_contributing_says_is_all_that_a_tool_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text()
+    code = page[page.index("class Stars(Tool)") :].partition("```")[0]
+    monkeypatch.setattr(Format, "classes", [*Format.classes])
+    names: dict[str, Any] = {"Tool": Tool, "Layout": Layout, "Mapping": Mapping, "Any": Any}
+    exec(code, names)
+    monkeypatch.setitem(formats.FORMATS, "stars", names["Stars"]())
+    stars = [{"by": "ann", "n": 3, "state": "done"}, {"by": "bob", "n": 0, "state": "draft"}]
+    (tmp_path / "a.jsonl").write_text(lines({"q": "t", "page": {"id": "d"}, "stars": stars}))
+    found = q.read_judgements(tmp_path / "a.jsonl", format="stars")
+    assert found.to_polars().rows() == [("t", "d", "ann", 3)]
+
+
+def test_lz4_says_how_to_save_it_again(tmp_path: Path) -> None:
+    (tmp_path / "qrels.lz4").write_bytes(b"\x04\x22\x4d\x18\x64\x40\xa7\x00")
+    with pytest.raises(FormatError, match="as ranx saves it; save it again"):
+        q.read_qrels(tmp_path / "qrels.lz4")
 
 
 def test_a_zip_of_nothing_and_a_broken_one(tmp_path: Path) -> None:

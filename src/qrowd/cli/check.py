@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 from typing import TYPE_CHECKING, Any
@@ -227,9 +226,6 @@ class Checked:
         """Say what is wrong with a file, and go on."""
         self.failed = True
         click.echo(f"qrowd: {error}", err=True)
-        options = re.findall(r"--(?:columns|grades) '[^']*'", error.message)
-        if error.file and options and not re.search("=(NUMBER|PATH|NAME)", options[0]):
-            click.echo(f"qrowd: try: qrowd check {shlex.quote(error.file)} {options[0]}", err=True)
 
     def _add(self, kind: str, files: list[str]) -> None:
         from qrowd.io.anything import has_ranks, ranks_are_read

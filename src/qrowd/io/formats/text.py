@@ -23,6 +23,7 @@ _RUN = 6  # columns
 EMPTY = "the file is empty; fetch or make it again"
 _LARGEST_FIELD = 1 << 30
 _SEPARATOR = b"sep="
+_LZ4 = b"\x04\x22\x4d\x18"
 
 
 class Text(Format):
@@ -294,6 +295,8 @@ def refuse_what_is_no_text(source: Source) -> None:
         raise source.error(
             "lines end as on old Macs (CR alone); save the file with other line ends"
         )
+    if start.startswith(_LZ4):
+        raise source.error("lz4, as ranx saves it; save it again: .save('qrels.json') or .parquet")
     if b"\0" in start:
         raise source.error("this is neither text nor Parquet; is it the right file?")
 
