@@ -11,6 +11,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -47,7 +48,7 @@ def parquet() -> bytes:
 
 
 def label_studio() -> bytes:
-    tasks = {}
+    tasks: dict[tuple[str, str], dict[str, Any]] = {}
     for topic, doc, who, grade in ROWS:
         data = {"topic": topic, "doc_id": doc}
         task = tasks.setdefault((topic, doc), {"id": len(tasks), "data": data, "annotations": []})
@@ -136,7 +137,7 @@ DAMAGES: dict[str, Damage] = {
 }
 
 
-def outcomes(path: Path) -> Iterator[tuple[str, object]]:
+def outcomes(path: Path) -> Iterator[tuple[str, Any]]:
     """What each reader makes of a file: an error's text, or rows and whether something was said."""
     for read in (
         q.read_judgements,
@@ -149,7 +150,7 @@ def outcomes(path: Path) -> Iterator[tuple[str, object]]:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             try:
-                found: object = read(path)  # type: ignore[operator]
+                found: object = read(path)
             except QrowdError as error:
                 found = str(error)
         name = getattr(read, "__name__", "")
@@ -167,7 +168,7 @@ def test_a_damaged_file_is_read_right_or_refused_in_one_line(name: str, tmp_path
                 if "\n" in found or not found.startswith(str(path)):
                     wrong.append((about, reader, found))
             elif reader in ("read_judgements", "read_any"):
-                noun, said = found  # type: ignore[misc]
+                noun, said = found
                 if isinstance(noun, q.Judgements) and not said:
                     rows = {
                         tuple(x.strip('"') if isinstance(x, str) else x for x in row)

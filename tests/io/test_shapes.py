@@ -127,6 +127,17 @@ SHAPES: dict[str, tuple[str, dict[str, Any]]] = {
         ),
         {"columns": "topic=topic,doc=doc", "wide": "ResponseId:*", "where": "Finished=1"},
     ),
+    "a survey, whose columns are documents.csv": (
+        csv(
+            "ResponseId,Q0,d/1,d2,d3",
+            "Response ID,Which?,First page?,Second page?,Third page?",
+            '"{""ImportId"":""_recordId""}","{""ImportId"":""QID1""}","{}","{}","{}"',
+            "ann,t 1,2,1,",
+            "bob,t 1,0,,",
+            "bob,t2,,,0",
+        ),
+        {"columns": "assessor=ResponseId,topic=Q0", "wide": "d*"},
+    ),
     "two keys for one thing.jsonl": (
         lines_of(
             {"topic": "t 1", "doc": "d/1", "by": {"human": "ann"}, "grade": 2},

@@ -380,14 +380,16 @@ def _unpivoted(
         [
             whole.select(
                 *index,
-                pl.lit(name).alias("wide assessor"),
+                pl.lit(name).alias("wide name"),
                 pl.col(name).cast(pl.String).alias("wide grade"),
             )
             for name in assessors
         ]
     )
     columns = {name: theirs for name, theirs in ours.items() if theirs in index}
-    columns |= {"assessor": "wide assessor", "grade": "wide grade"}
+    # in a survey who answered has a row, and documents are columns
+    role = "doc" if "assessor" in columns and "doc" not in columns else "assessor"
+    columns |= {role: "wide name", "grade": "wide grade"}
     note = (
         []
         if reading.wide is not None
@@ -396,7 +398,7 @@ def _unpivoted(
             f"{_listed(assessors)}; to choose: --wide {','.join(assessors[:2])},..."
         ]
     )
-    about = {**origin.about, "assessor": f"the columns {_listed(assessors)}"}
+    about = {**origin.about, role: f"the columns {_listed(assessors)}"}
     return replace(origin.of_rows(rows), about=about), long, columns, note
 
 

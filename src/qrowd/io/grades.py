@@ -160,8 +160,8 @@ def words_of(table: Table, most: int = _SHOWN) -> list[str]:
 
 
 def _refuse_words(table: Table) -> None:
-    words = words_of(table)
-    if not words or any(word.lstrip()[:1] in ("[", "{") for word in words):
+    words = [word for word in words_of(table) if word.lstrip()[:1] not in ("[", "{")]
+    if not words:
         return
     column = table.frame[table.columns["grade"]]
     row = column.is_in(words).arg_max() or 0

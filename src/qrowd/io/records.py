@@ -18,8 +18,8 @@ from qrowd.data.arrays import Names
 from qrowd.data.frames import Framed
 from qrowd.data.index import Index
 from qrowd.errors import FormatError, InputError
-from qrowd.io.formats import FORMATS
-from qrowd.io.formats.text import first_line, split_fields, text_of
+from qrowd.io.formats import FORMATS, format_of
+from qrowd.io.formats.tool import Tool
 from qrowd.io.roles import plain_name
 from qrowd.io.source import Source
 
@@ -40,22 +40,15 @@ class Record:
 
 
 def form_of(source: Source) -> str:
-    """How a file is written, by its first bytes: a table's format, or `markup` (SGML, XML).
+    """How a file is written: a table's format, or `markup` (SGML, XML).
 
-    The formats themselves are more careful: a table of numbers is rarely JSON that begins with a
-    mistake, nor does every comma separate two of its columns. Texts hold blanks, never TREC's form.
+    Texts hold blanks, so that these tables are never in TREC's form: what looks so has tabs.
     """
-    head = source.start.lstrip()
-    if head.startswith(b"<"):
+    if source.start.lstrip().startswith(b"<"):
         return MARKUP
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if re.match(rb'\{\s*[}"]', head):
-        return "jsonl"
-    if re.match(rb"\[\s*[\]{]", head):
-        return "json"
-    line = head.split(b"\n", 1)[0]
-    return "csv" if b"," in line and b"\t" not in line else "tsv"
+    form = format_of(source)
+    plain = form.base(source) if isinstance(form, Tool) else form
+    return "tsv" if plain is None or plain.name == "trec" else plain.name
 
 
 def read(source: Source, names: Sequence[str] = ()) -> Iterator[Record]:
@@ -76,15 +69,10 @@ def read(source: Source, names: Sequence[str] = ()) -> Iterator[Record]:
 def header_of(source: Source) -> list[str]:
     """The names of a table's columns, or the fields of its first line."""
     form = form_of(source)
-    if form == "parquet":
-        return FORMATS[form].fields(source)
     if form in ("json", "jsonl"):
         first = next(read(source), None)
         return list(first.texts) if first else []
-    line = first_line(source)
-    if not line.strip():
-        text_of(source)  # raises if nothing follows the blank line
-    return split_fields(line, "," if form == "csv" else "\t")
+    return [name.strip() for name in FORMATS[form].fields(source)]
 
 
 def columns_of(names: Sequence[str], synonyms: Mapping[str, str]) -> dict[str, str]:

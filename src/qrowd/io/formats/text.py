@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -159,6 +160,30 @@ class Csv(Text):
     def write(self, frame: pl.DataFrame, name: str) -> bytes:
         """With a header, commas, and quotes where they are needed."""
         return bytes_by(frame.write_csv)
+
+
+class Qualtrics(Csv):
+    """Answers to a survey: two lines after the header are about the questions."""
+
+    name = "qualtrics"
+    before = "csv"
+    suffixes = ()
+
+    def matches(self, source: Source) -> bool:
+        """The questions' ids in the third line."""
+        return b'""ImportId""' in source.start and super().matches(source)
+
+    def read(self, source: Source, names: Sequence[str] = ()) -> Read:
+        """Without these lines."""
+        import numpy as np
+
+        origin, read = super().read(source, names)
+        frame = read.lazy().collect()
+        return origin.of_rows(np.arange(2, max(frame.height, 2))), frame[2:]
+
+    def rows(self, source: Source, names: Sequence[str] = ()) -> Iterator[Row]:
+        """Without these lines."""
+        return itertools.islice(super().rows(source, names), 2, None)
 
 
 class Trec(Text):
