@@ -141,8 +141,8 @@ def convert(
     \b
     Examples:
       qrowd convert crowd.tsv -o crowd.parquet
-      qrowd convert export.json -o crowd.tsv
-      qrowd convert votes.csv --columns doc=url,assessor=who,grade=stars -o crowd.tsv
+      qrowd convert export.json -o judgements.tsv
+      qrowd convert votes.csv --columns doc=url,assessor=who,grade=stars -o judgements.tsv
     """
     checked = Checked(kind, format, columns, "auto", people, machines, topics, documents)
     kinds = checked.grouped(files)

@@ -132,11 +132,17 @@ def first_record(source: Source, base: Format | None) -> dict[str, Any]:
     """The first record of a file, {} if it has none: of a JSON object all of it, else a row."""
     if base is None:
         return {}
+    from polars.exceptions import PolarsError
+
     kept: dict[str, Any] | None = vars(source).get("_first_record")
     if kept is None:
         try:
             kept = _first(source, base)
-        except (FormatError, *NOT_JSON):  # whoever reads the file says what is wrong with it
+        except (
+            FormatError,
+            PolarsError,
+            *NOT_JSON,
+        ):  # whoever reads the file says what is wrong with it
             kept = {}
         vars(source)["_first_record"] = kept
     return kept
@@ -153,4 +159,7 @@ def _first(source: Source, base: Format) -> dict[str, Any]:
         with contextlib.suppress(*NOT_JSON):  # it may be longer than the start
             record = json.JSONDecoder().raw_decode(text)[0]
             return record if isinstance(record, dict) else {}
+    if isinstance(base, Parquet):
+        rows = base.read(source)[1].lazy().head(1).collect().to_dicts()
+        return rows[0] if rows else {}
     return next(iter(base.rows(source)), (0, {}))[1]
