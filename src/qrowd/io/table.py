@@ -299,7 +299,10 @@ def _say_of_blanks(where: str, kind: str, names: pl.Series) -> None:
 
 def _say_of_numbers(where: str, kind: str, names: pl.Series) -> None:
     """Of 1.0 beside 1: a program has made numbers of some names, and not of others."""
-    pointed = names.filter(names.str.contains(r"^\d+\.0$"))
+    pointed = names.filter(names.str.ends_with(".0"))  # which is faster than the pattern
+    pointed = pointed.filter(pointed.str.contains(r"^\d+\.0$"))
+    if not len(pointed):
+        return
     twins = pointed.filter(pointed.str.slice(0, pointed.str.len_chars() - 2).is_in(names.implode()))
     if len(twins):
         say(

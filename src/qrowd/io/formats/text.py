@@ -208,7 +208,7 @@ class Trec(Text):
         refuse_what_is_no_text(source)
         data = source.read()
         first = 1 if names else 2
-        comments = data.startswith(b"#") or b"\n#" in data
+        comments = b"#" in data and (data.startswith(b"#") or b"\n#" in data)
         frame = None if comments else _regular(source.start, data, names)
         if frame is not None:
             return Origin(source.name, frame.height, first, source=source), frame
