@@ -252,7 +252,7 @@ def _in_order(
         {name: name for name in kept},
         origin.notes,
         stated=reading.columns is not None,
-        in_order=reading.columns is None,
+        guessed=reading.columns is None and form.name == "tsv",
     )
     if reading.columns is None and "grade" in wanted.needed:
         _refuse_other_order(table)

@@ -35,6 +35,7 @@ JUDGEMENTS = Wanted(
     graded=True,
     instead={"doc": ("doc_text", "instance")},
 )
+_FEW = 5  # rows, of which nobody can tell
 REPEATED = ("keep", "once")
 ASSESSORS = Wanted("assessors", needed=("assessor",), others=r"(?s).*")
 
@@ -87,7 +88,7 @@ def read_judgements(
     assessors, assessor = encoded(stacked(parts, "assessor", files))
     origins = [table.origin for table in parts]
     say_what_is_odd(_where(origins), topics=names, documents=titles, assessors=assessors)
-    guessed = any(table.in_order and not table.notes for table in parts)
+    guessed = parts[0].guessed and len(parts) == 1 and len(values) > _FEW
     if guessed and len(assessors) > len(titles):
         say(f"{_where(origins)}: more assessors than documents: {TRECS_ORDER}")
     with located(origins):

@@ -39,7 +39,7 @@ class Table:
     columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
     stated: bool = False  # somebody said which columns are what
-    in_order: bool = False  # there is no header, and the order of columns is TREC's
+    guessed: bool = False  # there are tabs and no header: the order may not be TREC's
 
     def __len__(self) -> int:
         return self.origin.rows

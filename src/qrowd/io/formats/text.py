@@ -133,7 +133,7 @@ class Csv(Text):
 
     name = "csv"
     before = "trec"
-    suffixes = (".csv",)
+    suffixes: tuple[str, ...] = (".csv",)
     quoted = True
 
     def matches(self, source: Source) -> bool:
