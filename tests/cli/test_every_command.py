@@ -22,6 +22,7 @@ from qrowd.cli.main import main
 # One line for each command, which works in a folder of example files; a method stands for all.
 LINES = {
     "check": "check crowd.tsv.gz",
+    "convert": "convert crowd.tsv.gz",
     "quality": "quality crowd.tsv.gz",
     "judges": "judges llm.tsv --human few.qrels",
     "content check": "content check docs.jsonl --qrels nist.qrels",
@@ -77,6 +78,12 @@ SHARED = {
     "--gold": "nist.qrels",
     "--gold-rel": "1",
     "--grades": "good=1",
+    "--missing": "error",
+    "--cut": "1",
+    "--where": "grade!=2",
+    "--wide": "grade",
+    "--fractions": "refuse",
+    "--repeated": "once",
     "--runs": "runs",
     "--run-names": "tag",
     "--seed": "3",
@@ -111,6 +118,8 @@ NO_MESSAGES = {
 DIFFERENT = {
     ("check", "--topics"): "held against judgements",
     ("check", "--documents"): "held against judgements",
+    ("convert", "--topics"): "where ids are found",
+    ("convert", "--documents"): "where ids are found",
     ("campaign extend", "--topics"): "what is added",
     ("campaign extend", "--documents"): "what is added",
     ("campaign extend", "--gold"): "what is added",

@@ -97,7 +97,7 @@ def make_bad_files() -> dict[str, str]:
     data[len(data) // 3 : len(data) // 3 + 400] = bytes(400)
     Path("middle.parquet").write_bytes(data)
     row = {"topic": ["t"], "assessor": ["a"], "grade": [1]}
-    pl.DataFrame({**row, "doc": [["d"]]}).write_parquet("lists.parquet")
+    pl.DataFrame({**row, "doc": [["d", "e"]]}).write_parquet("lists.parquet")
     pl.DataFrame({**row, "doc": [b"\xff"]}).write_parquet("bytes.parquet")
     Path("nested.json").write_text('[{"topic": "t", "doc": {"a": 1}, "assessor": "a", "grade": 1}]')
     Path("deep.json").write_text('{"a": {"b": {"c": {"d": 1}}}}')

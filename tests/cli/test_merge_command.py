@@ -243,7 +243,9 @@ def test_no_parameter_hides_a_shared_option() -> None:
     for id, card in registry.cards().items():
         if card.level == "judgements":
             own = {known.name for known in card.params} - COMMON
-            assert not own & shared, id
+            # what a missing vote counts as; rows without a grade are left out there, too
+            allowed = {"missing"} if id in ("binmv", "qbinmv") else set()
+            assert own & shared <= allowed, id
 
 
 def test_methods_of_scores_are_elsewhere(capsys: pytest.CaptureFixture[str]) -> None:

@@ -72,8 +72,11 @@ def test_a_date_is_its_first_second_and_what_is_no_time_is_named(tmp_path: Path)
     (tmp_path / "a.tsv").write_text(f"{head}t\td\ta\t1\t2024-05-01\n")
     assert q.read_judgements(tmp_path / "a.tsv").time == [NOON - 12.5 * 3600]
     (tmp_path / "a.tsv").write_text(f"{head}t\td\ta\t1\t2024-05-01\nt\td\tb\t1\tat noon\n")
+    columns = "topic=topic,doc=doc,assessor=assessor,grade=grade,time=time"
     with pytest.raises(FormatError, match=r"a\.tsv:3: time must be .* got 'at noon'"):
-        q.read_judgements(tmp_path / "a.tsv")
+        q.read_judgements(tmp_path / "a.tsv", columns=columns)
+    with pytest.warns(DataWarning, match=r"a\.tsv:3: time must be .* the column time is left out"):
+        assert q.read_judgements(tmp_path / "a.tsv").time is None  # which nobody asked for
 
 
 def test_columns_of_datetimes_are_seconds(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ SCORES = (
 )
 BAD = {
     "a short line": (b"401 Q0 FT-1 1 2.5 tag\n401 Q0 FT-2 2 tag\n", 2),
-    "a long line": (b"401 Q0 FT-1 1 2.5 tag\n401 Q0 FT-2 2 1.5 tag more\n", 2),
+    "a name of two words": (b"401 Q0 FT-1 1 2.5 tag\n401 Q0 FT 2 B 2 1.5 tag\n", 2),
     "a long line and a short one": (b"401 Q0 A B 1 2.5 tag\n401 Q0 FT-2 2 1.5\n", 1),
     "no number": (b"401 Q0 FT-1 1 2.5 tag\n\n401 Q0 FT-2 2 high tag\n", 3),
     "grouped digits": (b"401 Q0 FT-1 1 2.5 tag\n401 Q0 FT-2 2 1_000 tag\n", 2),

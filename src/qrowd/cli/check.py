@@ -1,7 +1,8 @@
-"""`qrowd check`: what files are, what is in them, and whether they fit together."""
+"""`qrowd check`: what files are, and whether they fit together; `qrowd convert`: other forms."""
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.output import show, show_json, warn
+from qrowd.cli.output import put, show, show_json, warn
 from qrowd.errors import InputError, UsageError
 from qrowd.rendering import table_of
 
@@ -43,6 +44,7 @@ KINDS = (
 @opt.people
 @opt.machines
 @opt.rel
+@opt.rows
 @opt.gold
 @opt.runs_if_any
 @opt.input_file("--topics", help="Topics that judgements and runs should be about.")
@@ -88,7 +90,9 @@ def command(
     if not (files or any(named.values())):
         raise UsageError("name at least one file")
     cut = rel if gold.rel is None else gold.rel
-    checked = Checked(kind, format, columns, runs.names, people, machines, rel, cut)
+    checked = Checked(
+        kind, format, columns, runs.names, people, machines, topics, documents, rel, cut
+    )
     for name, group in checked.grouped(files).items():
         checked.add(name, group)
     for name, group in named.items():
@@ -97,6 +101,66 @@ def command(
     checked.print(output, as_json)
     if checked.failed:
         sys.exit(1)
+
+
+@opt.command()
+@opt.files("files", "FILES...")
+@opt.option(
+    "--as",
+    "kind",
+    type=click.Choice(KINDS),
+    part="in",
+    help="What FILES are, where it is unclear.",
+)
+@opt.columns
+@opt.format
+@opt.people
+@opt.machines
+@opt.grades
+@opt.rows
+@opt.input_file("--topics", help="Topics, where judgements have their texts and no ids.")
+@opt.input_file(
+    "--documents", multiple=True, help="Documents, or items, where judgements have no ids."
+)
+@opt.output
+@opt.as_json
+@opt.quiet
+def convert(
+    files: tuple[str, ...],
+    kind: str | None,
+    columns: str | None,
+    format: str | None,
+    people: str | None,
+    machines: tuple[str, ...],
+    topics: str | None,
+    documents: tuple[str, ...],
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Write what files hold in another form.
+
+    Judgements, qrels, runs and all else that `qrowd check` knows; several files of judgements,
+    qrels or runs become one. The suffix of -o says the form.
+
+    \b
+    Examples:
+      qrowd convert crowd.tsv -o crowd.parquet
+      qrowd convert export.json -o judgements.tsv
+      qrowd convert votes.csv --columns doc=url,assessor=who,grade=stars -o judgements.tsv
+    """
+    checked = Checked(kind, format, columns, "auto", people, machines, topics, documents)
+    kinds = checked.grouped(files)
+    if checked.failed:
+        sys.exit(1)
+    if len(kinds) > 1:
+        named = ", ".join(f"{group[0]} {name}" for name, group in kinds.items())
+        raise UsageError(f"files of one kind become one file; these are {named}")
+    ((name, group),) = kinds.items()
+    noun = checked.noun(name, group)
+    if as_json:
+        show_json(noun.to_polars().to_dicts())
+    if output or not as_json:
+        put(noun, output)
 
 
 class Checked:
@@ -110,11 +174,14 @@ class Checked:
         run_names: str,
         people: str | None,
         machines: tuple[str, ...],
-        rel: int | None,
-        gold_rel: int | None,
+        topics: str | None,
+        documents: tuple[str, ...],
+        rel: int | None = None,
+        gold_rel: int | None = None,
     ) -> None:
         self.kind, self.format, self.columns, self.run_names = kind, format, columns, run_names
         self.people, self.machines, self.rel, self.gold_rel = people, machines, rel, gold_rel
+        self.topics, self.documents = topics, documents
         self.findings: list[tuple[str, Findings]] = []
         self.nouns: dict[type, Any] = {}  # the last one of each kind
         self.failed = False
@@ -132,9 +199,9 @@ class Checked:
         """The files by what they are."""
         from qrowd.io.anything import kind_of_path
 
-        stated = self.kind or ("judgements" if self.columns else None)
+        stated = self.kind or ("judgements" if self.columns or opt.stated("wide") else None)
         groups: dict[str, list[str]] = {}
-        for file in files:
+        for file in self._apart(files, stated):
             try:
                 kind = stated or kind_of_path(self.source(file), self.format)
             except InputError as error:
@@ -142,6 +209,16 @@ class Checked:
             else:
                 groups.setdefault(kind, []).append(file)
         return groups
+
+    def _apart(self, files: tuple[str, ...], stated: str | None) -> list[str]:
+        """The files, and those of a folder that holds several kinds, as BEIR's do, one by one."""
+        from qrowd.io.anything import kinds_in
+
+        apart: list[str] = []
+        for file in files:
+            inside = kinds_in(file) if stated is None else {}
+            apart += list(inside) if len(set(inside.values())) > 1 else [file]
+        return apart
 
     def add(self, kind: str, files: list[str]) -> None:
         """Read files of one kind; runs as one set, the others one by one."""
@@ -159,19 +236,18 @@ class Checked:
     def _add(self, kind: str, files: list[str]) -> None:
         from qrowd.io.anything import has_ranks, ranks_are_read
         from qrowd.io.describe import described
+        from qrowd.io.origin import heard
 
-        with ranks_are_read():
-            noun = self._read(kind, files)
-        name = files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
-        if isinstance(noun, q.Judgements):
-            try:
-                noun = opt.with_people(noun, self.people, self.machines)
-            except InputError as error:
-                raise (error if error.file else error.at(name)) from None
-            noun = noun if self.rel is None else noun.binary(self.rel)
-        if isinstance(noun, q.Qrels) and self.gold_rel is not None:
-            noun = noun.binary(self.gold_rel)
-        self.findings.append((name, described(noun)))
+        name = _called(files)
+        with ranks_are_read(), heard() as about:
+            noun = self.noun(kind, files)
+        findings = described(noun)
+        taken = next(iter(about.values()), {})
+        facts = {what if what == "file of" else f"{what} is": text for what, text in taken.items()}
+        findings.facts = facts | findings.facts
+        if isinstance(noun, q.Judgements | q.Qrels):
+            findings.facts["to go on"] = self._command(noun, files)
+        self.findings.append((name, findings))
         self.nouns[type(noun)] = noun
         if isinstance(noun, q.Judgements):
             file = self.source(files[0])
@@ -179,18 +255,47 @@ class Checked:
                 orders = q.read_orders(file, format=self.format)
                 self.findings.append((name, described(orders)))
 
+    def noun(self, kind: str, files: list[str]) -> Any:
+        """What these files hold."""
+        noun = self._read(kind, files)
+        if isinstance(noun, q.Qrels) and self.gold_rel is not None:
+            return noun.binary(self.gold_rel)
+        if not isinstance(noun, q.Judgements):
+            return noun
+        try:
+            noun = opt.with_people(noun, self.people, self.machines)
+        except InputError as error:
+            raise (error if error.file else error.at(_called(files))) from None
+        return noun if self.rel is None else noun.binary(self.rel)
+
+    def _command(self, noun: Any, files: list[str]) -> str:
+        """The command that reads these files as they were read now."""
+        params = click.get_current_context().params
+        said = {"columns": self.columns, "format": self.format, **opt.stated_rows()}
+        said |= {name: params[name] for name in ("topics", "documents") if params.get(name)}
+        words = ["qrowd", "merge", "auto", *files]
+        if isinstance(noun, q.Qrels):
+            words = ["qrowd", "evaluate", "--qrels", *files, "--runs", "RUNS"]
+        for name, value in said.items():
+            several = value if isinstance(value, list | tuple) else [value]
+            words += [word for each in several if each is not None for word in (f"--{name}", each)]
+        return shlex.join(map(str, words))
+
     def _read(self, kind: str, files: list[str]) -> Any:
         from qrowd.io.anything import read_any
 
         sources = [self.source(file) for file in files]
-        words = opt.stated_grades()
+        first = sources[0] if len(sources) == 1 else sources
+        said = {"topics": self.topics, "documents": list(self.documents), **opt.stated_rows()}
+        said = {name: value for name, value in said.items() if value}
         if kind == "runs":
             return q.read_runs(sources, format=self.format, names=self.run_names)
         if kind == "judgements" and (self.columns or self.kind):
-            return q.read_judgements(
-                sources[0], columns=self.columns, format=self.format, grades=words
-            )
-        return read_any(sources[0], kind, format=self.format, grades=words)
+            return q.read_judgements(first, columns=self.columns, format=self.format, **said)
+        if len(sources) > 1 and kind in ("judgements", "qrels"):
+            reader: Any = q.read_judgements if kind == "judgements" else q.read_qrels
+            return reader(sources, format=self.format, **said)
+        return read_any(sources[0], kind, format=self.format, **said)
 
     def print(self, output: str | None, as_json: bool) -> None:
         """Facts to a file or stdout, warnings to stderr; all of it as one JSON object.
@@ -228,6 +333,10 @@ class Checked:
         for name, findings in self.findings:
             for warning in findings.warnings:
                 warn(f"{name}: {warning}")
+
+
+def _called(files: list[str]) -> str:
+    return files[0] if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
 
 
 def _text(value: Any) -> str:

@@ -233,7 +233,7 @@ def score(
     from qrowd.comparison.labels import calibration_text, per_topic_text
     from qrowd.io.qrels import read_labels
 
-    labels = read_labels(merged, format=format, grades=opt.stated_grades())
+    labels = read_labels(merged, format=format, **opt.stated("grades"))
     if topics:
         labels = labels[opt.kept_topics(labels.topics, topics)]
     truth = opt.read_qrels(gold)

@@ -123,6 +123,7 @@ class Correction:
 @opt.gold
 @opt.documents
 @opt.columns
+@opt.rows
 @opt.format
 @opt.topics
 @opt.rel

@@ -19,6 +19,7 @@ from qrowd.errors import QrowdError
 GROUPS = {
     "Look": {
         "check": Verb("check:command", "Say what files are, and whether they fit together."),
+        "convert": Verb("check:convert", "Write what files hold in another form."),
         "quality": Verb("quality:command", "Find out whom to trust: assessors, agreement, spam."),
         "judges": Verb("human_labels:judges", "Compare machine judges with a few human labels."),
         "content": Verb("content:command", "Look at the documents' texts."),

@@ -94,9 +94,12 @@ def _merge(
 ) -> None:
     """Read what the options name, merge, say what happened, write."""
     card = method.card
-    _refuse_useless(card, priors=priors, documents=documents, runs=runs, features=features)
+    _refuse_useless(card, priors=priors, runs=runs, features=features)
     predicts = "people" in card.uses
     crowd = files.read(pairs, need_kinds=not predicts)
+    if "documents" not in (*card.needs, *card.uses) and opt.found_ids():
+        documents = opt.DocumentFiles((), None, "refuse")
+    _refuse_useless(card, documents=documents)
     trusted = gold.read(files.rel)
     given = q.Given(
         gold=trusted,

@@ -110,7 +110,9 @@ class MethodGroup(Family):
             for param in card.params
             if param.name not in COMMON
         ]
-        command.params = [*own, *command.params]
+        # of two options of one name (--missing of binmv), the method's own is meant
+        hidden = {param.name for param in own}
+        command.params = [*own, *(each for each in command.params if each.name not in hidden)]
         return command
 
 

@@ -243,36 +243,101 @@ def bundled(
 # --- what is read ---------------------------------------------------------------------------------
 
 
-def _keep_grades(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        from qrowd.io.table import meaning
+_READING = "qrowd.reading"
+_FOUND = "qrowd.found"
+
+
+def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """A callback of options about how files are read: whoever reads them asks `stated` for it."""
+    if value in (None, ()):
+        return
+    ctx.meta.setdefault(_READING, {})[param.name] = value
+    if param.name == "grades":
+        from qrowd.io.grades import meaning
 
         meaning(value)  # which says what is wrong with it
-        ctx.meta["qrowd.grades"] = value
+    if param.name == "where":
+        from qrowd.io.where import conditions
+
+        conditions(value)
 
 
-_grades = option(
-    "--grades",
-    metavar="WORDS",
-    expose_value=False,
-    callback=_keep_grades,
-    part="in",
-    help="What words mean as grades, in judgements, qrels and gold: 'Perfect=3,Related=1,"
-    "unrateable=_' (_ leaves these judgements out).",
+def _reading(*flags: str, **settings: Any) -> Callable[[F], F]:
+    return option(*flags, expose_value=False, callback=_keep, part="in", **settings)
+
+
+_grades = (
+    _reading(
+        "--grades",
+        metavar="WORDS",
+        help="What words mean as grades, in judgements, qrels and gold: 'Perfect=3,Related=1,"
+        "unrateable=_' (_ leaves these judgements out).",
+    ),
+    _reading(
+        "--missing",
+        type=click.Choice(("skip", "error")),
+        help="Rows without a grade: leave them out and say how many (skip, the default), or stop.",
+    ),
+    _reading(
+        "--cut",
+        type=float,
+        metavar="X",
+        help="Grades are fractions, and relevant from X on: .5, or 50 of 100.",
+    ),
+)
+_rows = (
+    _reading(
+        "--where",
+        multiple=True,
+        metavar="COLUMN=VALUE",
+        help="Only these rows of the judgements: status=APPROVED, 'status!=REJECTED' (* is any "
+        "text). Repeatable: values of one column are alternatives.",
+    ),
+    _reading(
+        "--wide",
+        metavar="NAMES",
+        help="These columns of the judgements are assessors, and hold their grades: ann,bob or "
+        "'rater_*'.",
+    ),
+    _reading(
+        "--fractions",
+        type=click.Choice(("refuse", "weights")),
+        help="Grades that are fractions: refuse them (the default; see --cut), or take each as two "
+        "weighted votes.",
+    ),
+    _reading(
+        "--repeated",
+        type=click.Choice(("keep", "once")),
+        help="Identical rows of the judgements: further votes (keep, the default), or one.",
+    ),
 )
 
 
 def grades(function: F) -> F:
-    """--grades, once, whichever of a command's groups of options bring it."""
+    """--grades, --missing and --cut, once, whichever of a command's groups bring them."""
     names = [option.name for option in getattr(function, "__click_params__", [])]
-    return function if "grades" in names else _grades(function)
+    return function if "grades" in names else _all(*_grades)(function)
 
 
-def stated_grades() -> str | None:
-    """What --grades said; loaders ask for it."""
+rows = _all(*_rows)  # which rows of judgements count, and how
+
+
+def stated(*names: str) -> dict[str, Any]:
+    """What was said by these of the options about how files are read."""
     ctx = click.get_current_context(silent=True)
-    words: str | None = ctx.meta.get("qrowd.grades") if ctx else None
-    return words
+    said = ctx.meta.get(_READING, {}) if ctx else {}
+    return {name: said[name] for name in names if name in said}
+
+
+def stated_grades() -> dict[str, Any]:
+    """What was said of grades, in judgements, qrels and gold."""
+    return stated("grades", "missing", "cut")
+
+
+def stated_rows() -> dict[str, Any]:
+    """All that was said of how judgements are read, and of files that hold their texts."""
+    names = ("where", "wide", "fractions", "repeated", "topics", "documents")
+    return {**stated_grades(), **stated(*names)}
 
 
 columns = option(
@@ -361,9 +426,17 @@ class JudgementFiles:
     def read(self, pairs: str | None = None, need_kinds: bool = True) -> q.Judgements:
         """The judgements, over a pool that has the pairs of the file `pairs`, too."""
         source = self.paths[0] if len(self.paths) == 1 else self.paths
-        crowd = q.read_judgements(
-            source, columns=self.columns, format=self.format, grades=stated_grades()
-        )
+        from qrowd.io.joins import FOUND
+        from qrowd.io.origin import heard
+
+        texts = {"topics": self.topics} if self.topics else {}
+        with heard() as facts:
+            crowd = q.read_judgements(
+                source, columns=self.columns, format=self.format, **{**texts, **stated_rows()}
+            )
+        found = any(text.startswith(FOUND) for about in facts.values() for text in about.values())
+        if found and (ctx := click.get_current_context(silent=True)):
+            ctx.meta[_FOUND] = True
         crowd = with_people(crowd, self.people, self.machines, need_kinds)
         if self.rel is not None:
             _warn_of_high("--rel", self.rel, crowd.scale.grades)
@@ -375,7 +448,7 @@ class JudgementFiles:
 def _judgements(required: bool, metavar: str) -> Callable[[Command], Command]:
     values = ("paths", "columns", "format", "topics", "rel", "machines", "people")
     paths = files("paths", metavar, required=required)
-    options = (paths, columns, format, people, machines, topics, rel, grades)
+    options = (paths, columns, format, people, machines, topics, rel, grades, rows)
     return bundled("files", JudgementFiles, values, *options)
 
 
@@ -451,8 +524,22 @@ class DocumentFiles:
         return q.with_text(crowd, self.content(), gold, without=self.without)
 
 
+def found_ids() -> bool:
+    """Whether ids of judgements were found in --documents, which then have been of use."""
+    ctx = click.get_current_context(silent=True)
+    return bool(ctx and ctx.meta.get(_FOUND))
+
+
+def _keep_texts(ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+    """As `once`; who reads judgements may find in them what these have no ids for."""
+    if value:
+        ctx.meta.setdefault(_READING, {})[param.name] = list(value)
+    return once(ctx, param, value)
+
+
 _texts = input_file(
     "--documents",
+    callback=_keep_texts,
     multiple=True,
     help="The documents' texts, for methods that read them: a table with doc and text, "
     "SGML, XML, or a folder. Repeatable.",
@@ -527,12 +614,12 @@ qrels = _all(input_file("--qrels", required=True, help="The qrels."), grades)
 
 def read_qrels(path: str, format: str | None = None) -> q.Qrels:
     """The qrels of a file, in the words of --grades."""
-    return q.read_qrels(path, format=format, grades=stated_grades())
+    return q.read_qrels(path, format=format, **stated_grades())
 
 
 def read_human(path: str, rel: int | None) -> q.Sample | q.Qrels:
     """Human labels, with probabilities where the file has them; binary from `rel` on."""
-    labels = q.read_sample(path, grades=stated_grades())
+    labels = q.read_sample(path, **stated("grades"))
     return labels if rel is None else labels.binary(rel)
 
 

@@ -112,7 +112,7 @@ def _read(
     """The orders, and the judgements where the method takes them."""
     from qrowd.io.anything import read_ranked
 
-    orders, judgements = read_ranked(list(files), opt.stated_grades(), format)
+    orders, judgements = read_ranked(list(files), format, **opt.stated_grades())
     takes = "judgements" in card.uses
     if not takes and not len(orders):
         raise UsageError(f"{files[0]}: no ranks in it, and {card.id} merges ranks; see gauss-rank")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -147,22 +148,32 @@ def _files(
         "--topics": files.topics,
         "--rel": files.rel,
     }
-    judged = _words(*files.paths, **reading)
+    rows = opt.stated("where", "wide", "fractions", "repeated")
+    judged = _words(*files.paths, **reading) + _said(rows)
     judged += "".join(f" --machines {shlex.quote(pattern)}" for pattern in files.machines)
     whole = len(files.paths) == 1 and files.topics is None
     ranked = [f"--runs {shlex.quote(path)}" for path in runs.paths]
     ranked += [] if runs.names == "auto" else [f"--run-names {runs.names}"]
-    grades = opt.stated_grades()
     return Files(
         judgements=judged,
         gold=_words(gold.path or "GOLD"),
         runs=" ".join(ranked),
         given=_words(given or "GIVEN"),
         checked=judged if whole else "",
-        pool=_words(*files.paths) if whole and not (files.columns or files.format) else "",
+        pool=_words(*files.paths) if whole and not (files.columns or files.format or rows) else "",
         cut=files.rel if gold.rel is None else gold.rel,
-        grades=f" --grades {shlex.quote(grades)}" if grades else "",
+        grades=_said(opt.stated_grades()),
     )
+
+
+def _said(options: Mapping[str, Any]) -> str:
+    """Options as they were typed; some may be given several times."""
+    each = [
+        (name, value)
+        for name, values in options.items()
+        for value in (values if isinstance(values, list | tuple) else [values])
+    ]
+    return "".join(f" --{name} {shlex.quote(str(value))}" for name, value in each)
 
 
 def _words(*paths: str, **options: Any) -> str:

@@ -35,6 +35,7 @@ _TREC_NAMES = {
     "infAP": "infAP",
     "success": "Success",
 }
+MOST_RANKS = 2**31 - 1  # which the kernels' integers hold
 _TREC = re.compile(r"([A-Za-z_]+?)(?:[_.](\d+))?")
 
 
@@ -119,7 +120,7 @@ class Measure:
 class OfFirst(Measure):
     """The base of measures of the relevant documents among the first of a ranking."""
 
-    cutoff: int | None = param(None, "the first k documents", at_least=1)
+    cutoff: int | None = param(None, "the first k documents", at_least=1, at_most=MOST_RANKS)
     rel: int = param(1, "the lowest grade that is relevant", at_least=0)
     judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
 

@@ -18,6 +18,7 @@ from qrowd.errors import DataWarning, FormatError, UnknownNameError
 from qrowd.io import documents, topics
 from qrowd.io.documents import are_files, read_documents
 from qrowd.io.formats import format_of
+from qrowd.io.formats.tool import Tool
 from qrowd.io.judgements import read_assessors, read_judgements
 from qrowd.io.orders import read_orders
 from qrowd.io.provenance import read_provenance_file
@@ -25,7 +26,6 @@ from qrowd.io.qrels import read_probabilities, read_qrels
 from qrowd.io.roles import is_header, plain_name, recognised
 from qrowd.io.runs import read_runs, read_scores
 from qrowd.io.source import PROVENANCE, Source, is_folder, opened, sources
-from qrowd.io.table import Words
 from qrowd.io.topics import read_topics
 
 # The first row whose columns are all there decides: those with more columns stand first.
@@ -40,8 +40,11 @@ _KINDS_BY_COLUMNS = (
     ("orders", ("topic", "doc", "assessor", "place")),
     ("orders", ("topic", "better", "worse", "assessor")),
 )
+_COLLECTION = ("qrels", "corpus", "queries")  # folders of BEIR, MTEB and their kin
 _KINDS_BY_WIDTH = {4: "judgements", 6: "runs"}  # without a header, as TREC has them
 _BEIR = {"query_id", "corpus_id", "score"}
+_RANX = {"q_id", "doc_id", "score"}
+_QRELS_OF_TOOLS = ("rank-eval", "opensearch", "quepid-case")
 
 
 def kind_of(source: Source, format: str | None = None) -> str:
@@ -52,10 +55,12 @@ def kind_of(source: Source, format: str | None = None) -> str:
     """
     if source.name.endswith(PROVENANCE):
         return "provenance"
+    form = format_of(source, format)
+    if isinstance(form, Tool):
+        return "judgements" if form.name not in _QRELS_OF_TOOLS else "qrels"
     for kind, looks_like in (("topics", topics.matches), ("documents", documents.matches)):
         if looks_like(source):
             return kind
-    form = format_of(source, format)
     names = form.fields(source)
     if form.headed or is_header(names):
         return _by_names(source, names)
@@ -72,17 +77,42 @@ def kind_of_path(path: str | Path | Source, format: str | None = None) -> str:
     """What a file, or the files of a folder, hold; files that hold nothing else are documents."""
     files = sources(path)
     try:
-        return kind_of(files[0], format)
+        kind = kind_of(_first_filled(files), format)
+        # several qrels may be one assessor's each: who reads them finds out
+        return "judgements" if kind == "qrels" and len(files) > 1 else kind
     except FormatError:
         if is_folder(path) and are_files(files):
             return "documents"
         raise
 
 
+def _first_filled(files: list[Source]) -> Source:
+    """The first file with something in it: somebody may have judged nothing."""
+    return next((file for file in files if file.start.strip()), files[0])
+
+
+def kinds_in(path: str | Path) -> dict[str, str]:
+    """What the files of a folder are, and of the folders `qrels` and the like in it; {} where one
+    of them cannot be told, or where there is no folder.
+    """
+    if not is_folder(path):
+        return {}
+    try:
+        inside = [each for each in sorted(Path(path).iterdir()) if each.name[0] != "."]
+        folders = [each for each in inside if each.is_dir() and each.name.lower() in _COLLECTION]
+        files = [file.name for each in folders for file in sources(str(each))]
+        files += [str(each) for each in inside if each.is_file()]
+        return {file: kind_of(sources(file)[0]) for file in files}
+    except (FormatError, OSError):
+        return {}
+
+
 def _by_names(source: Source, names: list[str]) -> str:
     if any(re.fullmatch(r"p\((-?\d+)\)", name) for name in names):
         return "probabilities"
-    if {plain_name(name) for name in names} == _BEIR:
+    # the first column of pandas' index has no name, or an odd one
+    plain = {plain_name(name) for name in names if name and not name.startswith("Unnamed:")}
+    if plain == _BEIR or (plain == _RANX and not _has_fractions(source)):
         return "qrels"
     for kind, columns in _KINDS_BY_COLUMNS:
         if len(recognised(names, columns)) == len(columns):
@@ -102,31 +132,53 @@ def read_any(
     kind: str | None = None,
     *,
     format: str | None = None,
-    grades: Words = None,
+    **grading: Any,
 ) -> Framed | Provenance:
     """The noun that a file holds, whichever it is.
 
-    Judgements by one assessor only, with one grade for each pair, are taken for qrels.
+    Judgements by one assessor only, with one grade for each pair, are taken for qrels, unless a
+    header says who judged. `grading` is what `read_judgements` and `read_qrels` know of grades.
     """
     source = opened(source)
     kind = kind or kind_of_path(source, format)
     if kind not in _READERS:
         raise UnknownNameError.among("kind of file", kind, _READERS)
-    return _READERS[kind](source, format, grades)
+    return _READERS[kind](source, format, grading)
 
 
 def _judgements_or_qrels(
-    source: str | Path | Source, format: str | None, grades: Words
+    source: str | Path | Source, format: str | None, grading: dict[str, Any]
 ) -> Judgements | Qrels:
-    judgements = read_judgements(source, format=format, grades=grades)
-    if len(judgements.assessors) > 1:
+    judgements = read_judgements(source, format=format, **grading)
+    if len(judgements.assessors) > 1 or _names_assessors(source, format):
         return judgements
-    return read_qrels(source, format=format, grades=grades)
+    return read_qrels(source, format=format, **_of_qrels(grading))
 
 
-_READERS: dict[str, Callable[[Any, str | None, Words], Framed | Provenance]] = {
+def _names_assessors(source: str | Path | Source, format: str | None) -> bool:
+    """Whether a header says who judged."""
+    file = _first_filled(sources(source))
+    form = format_of(file, format)
+    names = form.fields(file)
+    return bool(recognised(names, ("assessor",))) and (form.headed or is_header(names))
+
+
+def _of_qrels(grading: dict[str, Any]) -> dict[str, Any]:
+    return {name: grading[name] for name in ("grades", "missing", "cut") if name in grading}
+
+
+def _has_fractions(source: Source) -> bool:
+    """Whether the scores of a table are no grades."""
+    import polars as pl
+
+    frame = format_of(source).read(source)[1].lazy().select("score").collect()
+    values = frame["score"].cast(pl.Float64, strict=False)
+    return bool((values % 1 != 0).any())
+
+
+_READERS: dict[str, Callable[[Any, str | None, dict[str, Any]], Framed | Provenance]] = {
     "judgements": _judgements_or_qrels,
-    "qrels": lambda source, format, grades: read_qrels(source, format=format, grades=grades),
+    "qrels": lambda file, format, grading: read_qrels(file, format=format, **_of_qrels(grading)),
     "runs": lambda source, format, _: read_runs(source, format=format),
     "scores": lambda source, format, _: read_scores(source, format=format),
     "probabilities": lambda source, format, _: read_probabilities(source, format=format),
@@ -139,7 +191,7 @@ _READERS: dict[str, Callable[[Any, str | None, Words], Framed | Provenance]] = {
 
 
 def read_ranked(
-    files: Sequence[str | Path], grades: Words = None, format: str | None = None
+    files: Sequence[str | Path], format: str | None = None, **grading: Any
 ) -> tuple[Orders, Judgements | None]:
     """The orders and the judgements of these files; one with grades and ranks holds both.
 
@@ -153,9 +205,7 @@ def read_ranked(
     graded = [file for file, kind in kinds.items() if kind != "orders"]
     ranked = [file for file, kind in kinds.items() if kind == "orders" or has_ranks(file, format)]
     with ranks_are_read():
-        judgements = (
-            read_judgements(_alone(graded), format=format, grades=grades) if graded else None
-        )
+        judgements = read_judgements(_alone(graded), format=format, **grading) if graded else None
     if ranked:
         return read_orders(_alone(ranked), format=format), judgements
     assert judgements is not None
@@ -169,7 +219,8 @@ def _alone(files: list[Any]) -> Any:
 
 def has_ranks(file: str | Path | Source, format: str | None = None) -> bool:
     """Whether a file of judgements has ranks, too."""
-    fields = (format_of(each, format).fields(each) for each in sources(file))
+    filled = (each for each in sources(file) if each.start.strip())
+    fields = (format_of(each, format).fields(each) for each in filled)
     return any(recognised(names, ("rank",)) for names in fields)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from qrowd.content.vectors import Vectors
 from qrowd.data.documents import DOCUMENT_TEXTS, Document, Documents
 from qrowd.errors import FormatError, InputError
-from qrowd.io import records
+from qrowd.io import records, topics
 from qrowd.io.formats.text import NOT_UTF8, text_of
 from qrowd.io.markup import (
     Element,
@@ -30,6 +30,7 @@ from qrowd.io.markup import (
     without_comments,
 )
 from qrowd.io.records import Record
+from qrowd.io.roles import recognised
 from qrowd.io.source import COMPRESSED, Source, sources
 
 SYNONYMS = {
@@ -65,7 +66,8 @@ def matches(source: Source) -> bool:
         return bool(_DOC.search(source.start))
     columns, names = records.columns_if_any(source, SYNONYMS)
     texts = {"text", "file", "title", "url"} & columns
-    return "doc" in columns and bool(texts) and not _NO_DOCUMENTS & names
+    judged = len(recognised(list(names), ("assessor", "grade"))) == 2
+    return "doc" in columns and bool(texts) and not _NO_DOCUMENTS & names and not judged
 
 
 def read_documents(source: str | Path | Sequence[str | Path]) -> Documents:
@@ -79,7 +81,11 @@ def read_documents(source: str | Path | Sequence[str | Path]) -> Documents:
     relative to the one that names it.
     """
     files = sources(source)
-    texts = _of_files(files) if are_files(files) else records.distinct(_all(files), "document")
+    if are_files(files):
+        texts = _of_files(files)
+    else:
+        held = records.of_kind(files, lambda file: matches(file) and not topics.matches(file))
+        texts = records.distinct(_all(held), "document")
     names = dict.fromkeys(name for document in texts.values() for name in document)
     index, columns = records.columns(texts, ("text", *names))
     named = {name: columns.pop(name) for name in DOCUMENT_TEXTS if name in columns}

@@ -14,12 +14,15 @@ from qrowd.data.index import Index
 from qrowd.data.judgements import KINDS, UNKNOWN, Judgements
 from qrowd.data.merged import AssessorTable
 from qrowd.data.scale import Scale
-from qrowd.errors import InputError
-from qrowd.io.columns import Columns, Wanted, tables
+from qrowd.errors import InputError, require_choice
+from qrowd.io.columns import TRECS_ORDER, Columns, Reading, Wanted, Wide, tables
+from qrowd.io.grades import Grading, Words
+from qrowd.io.joins import JOINED, Texts, joined
 from qrowd.io.origin import Origin, located, say
 from qrowd.io.roles import SYNONYMS
 from qrowd.io.source import is_folder, stem
-from qrowd.io.table import Table, Words, encoded, extras, say_what_is_odd, stacked
+from qrowd.io.table import Table, encoded, extras, say_what_is_odd, stacked
+from qrowd.io.where import Where
 
 ONE_TOPIC = "tasks"
 EXTRAS = ("weight", "seconds", "time")
@@ -27,9 +30,14 @@ _KINDS = (UNKNOWN, *KINDS)
 JUDGEMENTS = Wanted(
     "judgements",
     needed=("doc", "grade"),
-    optional=("topic", "assessor", "rank", *EXTRAS, "kind"),
+    optional=("topic", "assessor", "rank", *EXTRAS, "kind", *JOINED),
     plain=("topic", "assessor", "doc", "grade"),
+    stated=True,
+    graded=True,
+    instead={"doc": ("doc_text", "instance")},
 )
+_FEW = 5  # rows, of which nobody can tell
+REPEATED = ("keep", "once")
 ASSESSORS = Wanted("assessors", needed=("assessor",), others=r"(?s).*")
 FEATURES = Wanted("features", needed=("doc",), others=r"(?s).*")
 
@@ -40,6 +48,14 @@ def read_judgements(
     columns: Columns = None,
     format: str | None = None,
     grades: Words = None,
+    where: Where = None,
+    wide: Wide = None,
+    missing: str = "skip",
+    cut: float | None = None,
+    fractions: str = "refuse",
+    repeated: str = "keep",
+    topics: Texts = None,
+    documents: Texts = None,
     scale: Scale | None = None,
     relevant_from: int = 1,
 ) -> Judgements:
@@ -50,26 +66,37 @@ def read_judgements(
     are recognised, also crowd-kit's `task worker label`), or TREC's four columns `topic assessor
     doc grade` without one. In a folder of TREC qrels each file is one assessor, named after the
     file. `columns` states other headers (`"topic=q,grade=stars"`) or the order without a header
-    (`"doc,assessor,_,grade"`). `scale` is that of the grades that occur, relevant from
+    (`"doc,assessor,_,grade"`), or paths into nested records (`"grade=answers[].value"`).
+    `where` chooses rows (`"status=APPROVED"`), `wide` says which columns are assessors. `grades`
+    says what words mean; rows without a grade are left out (`missing="error"` refuses them), and
+    fractions are refused unless there is a `cut`, or `fractions="weights"`. Rows that are identical
+    are further votes (`repeated="once"` drops them). `topics` and `documents` are files by which
+    texts are found that stand for ids. `scale` is that of the grades that occur, relevant from
     `relevant_from` on, if not given.
     """
-    parts = tables(source, JUDGEMENTS, columns, format, grades)
+    require_choice("repeated", repeated, REPEATED)
+    grading = Grading(grades, missing, cut, fractions)
+    parts = tables(source, JUDGEMENTS, Reading(columns, format, where, wide, grading))
+    parts = joined(parts, topics, documents)
     for table in parts:
         if "rank" in table:
             say(f"{table.origin.name}: ranks are no part of judgements; read_orders reads them")
     values = np.concatenate([table.whole_numbers("grade") for table in parts])
     files = _assessing_files(parts, several=len(parts) > 1 or is_folder(source))
-    topics, topic = encoded(
+    names, topic = encoded(
         stacked(parts, "topic", [None if "topic" in table else ONE_TOPIC for table in parts])
     )
-    documents, document = encoded(stacked(parts, "doc"))
+    titles, document = encoded(stacked(parts, "doc"))
     assessors, assessor = encoded(stacked(parts, "assessor", files))
     origins = [table.origin for table in parts]
-    say_what_is_odd(_where(origins), topics=topics, documents=documents, assessors=assessors)
+    say_what_is_odd(_where(origins), topics=names, documents=titles, assessors=assessors)
+    guessed = parts[0].guessed and len(parts) == 1 and len(values) > _FEW
+    if guessed and len(assessors) > len(titles):
+        say(f"{_where(origins)}: more assessors than documents: {TRECS_ORDER}")
     with located(origins):
         kinds = _kinds(parts, assessors, assessor, stated=columns is not None)
         judgements = Judgements.from_codes(
-            (topics, documents, assessors),
+            (names, titles, assessors),
             (topic, document, assessor),
             values,
             scale=scale or Scale.of(values, relevant_from),
@@ -78,7 +105,31 @@ def read_judgements(
         )
     if not any("assessor" in table for table in parts):
         _say_of_contradictions(judgements, _where(origins))
-    return judgements
+    return _without_repeats(judgements, repeated, _where(origins))
+
+
+def _without_repeats(crowd: Judgements, repeated: str, where: str) -> Judgements:
+    """Identical rows are counted, and dropped where that was asked for."""
+    columns: list[Array] = [crowd.pair, crowd.assessor, crowd.grade]
+    columns += [extra for name in EXTRAS if (extra := getattr(crowd, name)) is not None]
+    same = np.ones(max(len(crowd) - 1, 0), np.bool_)
+    for column in columns:
+        step = np.asarray(column[1:] == column[:-1])
+        if column.dtype.kind == "f":
+            step |= np.isnan(column[1:]) & np.isnan(column[:-1])
+        same &= step
+    count = int(same.sum())
+    if not count:
+        return crowd
+    are = "rows are identical to others" if count > 1 else "row is identical to another"
+    if repeated == "once":
+        say(f"{where}: {count} {are} and left out")
+        return crowd.select(np.concatenate([[True], ~same]))
+    say(
+        f"{where}: {count} {are} (same pair, assessor and grade) and counted as further votes; "
+        "to drop them: --repeated once"
+    )
+    return crowd
 
 
 def _where(origins: Sequence[Origin]) -> str:
@@ -158,7 +209,7 @@ def _assessing_files(parts: list[Table], several: bool) -> list[str | None]:
 
 
 def _stem(table: Table) -> str:
-    if table.origin.source is None or table.origin.source.path is None:
+    if table.origin.source is None or not table.origin.source.named:
         words = ", ".join(SYNONYMS["assessor"].split()[:6])
         raise table.origin.error(f"no column for assessor; it may be called {words}")
     return stem(table.origin.name)
@@ -177,7 +228,7 @@ def read_features(source: str | Path | Any, *, format: str | None = None) -> Fea
 def _named_columns(
     source: Any, wanted: Wanted, key: str, format: str | None
 ) -> tuple[Index, dict[str, Array]]:
-    (table,) = tables(source, wanted, None, format)
+    (table,) = tables(source, wanted, Reading(format=format))
     index, codes = encoded(stacked([table], key))
     if len(index) < len(codes):
         article = {"assessor": "an assessor", "doc": "a document"}[key]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,8 @@ def of_object(source: Any, noun: str) -> tuple[Origin, pl.DataFrame]:
     elif package == "pandas":
         columns = {str(name): _of_column(source[name]) for name in source.columns}
         frame, name = pl.DataFrame(columns), "the frame"
+    elif package == "datasets":
+        frame, name = _of_rows(_of_datasets(source, noun), noun), "the dataset"
     elif isinstance(source, Mapping):
         frame, name = _of_mapping(source, noun), "the dict"
     elif isinstance(source, Iterable):
@@ -40,6 +43,14 @@ def of_object(source: Any, noun: str) -> tuple[Origin, pl.DataFrame]:
     else:
         raise UsageError(f"cannot read {noun} from a {type(source).__name__}")
     return Origin(name, frame.height), frame
+
+
+def _of_datasets(source: Any, noun: str) -> list[Any]:
+    """The rows of a `datasets.Dataset`; of several splits, nobody knows which is meant."""
+    if isinstance(source, Mapping):
+        splits = ", ".join(map(str, source))
+        raise UsageError(f"cannot read {noun} from several splits; choose one of {splits}")
+    return list(source)
 
 
 def _of_column(column: Any) -> pl.Series:
@@ -70,6 +81,8 @@ def _of_mapping(source: Mapping[Any, Any], noun: str) -> pl.DataFrame:
     if values and all(isinstance(value, Mapping) for value in values):
         try:
             return nested_frame(dict(zip(source, values, strict=True)))
+        except ScoresError as error:
+            raise UsageError(str(error)) from None
         except (TypeError, ValueError, pl.exceptions.PolarsError):
             raise UsageError(
                 f"cannot read {noun} from this dict; it must be {{topic: {{doc: value}}}}, or "
@@ -94,6 +107,38 @@ def _of_rows(rows: list[Any], noun: str) -> pl.DataFrame:
     return pl.DataFrame(dict(zip(names, map(list, columns), strict=True)), strict=False)
 
 
+class ScoresError(TypeError):
+    """A table of scores by topic and measure, as pytrec_eval has it."""
+
+    def __str__(self) -> str:
+        return (
+            "these are scores of one run by topic and measure, as pytrec_eval has them: no runs, "
+            "and no qrels; `qrowd evaluate` makes scores with the name of the run"
+        )
+
+
+_MEASURE = re.compile(
+    r"(?i)(map|gm_map|ap|rr|mrr|recip_rank|bpref|rprec|ndcg|ndcg_rel|dcg|err|rbp|infap|set_\w+|"
+    r"num_\w+|11pt_avg|success|p|recall|precision|r|hit_rate|map_cut|ndcg_cut|iprec_at_recall|"
+    r"relative_p|relstring|utility|hits?|f1)([_@.]\d+(\.\d+)?)?(\(.*\))?(@\d+)?"
+)
+
+
+def _are_measures(nested: Mapping[str, Any]) -> bool:
+    names = {str(name) for inner in nested.values() for name in inner}
+    return bool(names) and all(map(_MEASURE.fullmatch, names))
+
+
+def _are_tasks(nested: Mapping[str, Any]) -> bool:
+    """Whether these are {task: {worker: label}}, as peerannot has them: few, that many share.
+
+    Documents are many, and few topics share one.
+    """
+    inside = {who for inner in nested.values() for who in inner}
+    cells = sum(map(len, nested.values()))
+    return 1 < len(inside) < len(nested) and cells * 4 >= len(inside) * len(nested)
+
+
 def nested_frame(nested: Mapping[str, Any]) -> pl.DataFrame:
     """`{topic: {doc: value}}`, or `{name: {topic: {doc: value}}}`, as a table.
 
@@ -105,6 +150,12 @@ def nested_frame(nested: Mapping[str, Any]) -> pl.DataFrame:
     if not all(isinstance(inner, Mapping) for inner in nested.values()):
         raise TypeError
     deep = any(isinstance(value, Mapping) for inner in nested.values() for value in inner.values())
+    if not deep and _are_measures(nested):
+        raise ScoresError
+    if not deep and _are_tasks(nested):
+        rows = [(t, who, value) for t, inner in nested.items() for who, value in inner.items()]
+        task, who, value = zip(*rows, strict=True)
+        return pl.DataFrame({"task": map(str, task), "worker": map(str, who), "label": value})
     named = nested if deep else {"": nested}
     lists = [
         (name, topic, inner) for name, topics in named.items() for topic, inner in topics.items()

@@ -11,7 +11,7 @@ import numpy as np
 from qrowd.data.arrays import Array, refuse_rows
 from qrowd.data.orders import Orders
 from qrowd.errors import InputError
-from qrowd.io.columns import Columns, Wanted, tables
+from qrowd.io.columns import Columns, Reading, Wanted, tables
 from qrowd.io.origin import located
 from qrowd.io.source import opened
 from qrowd.io.table import Table, coded, encoded, extras, stacked
@@ -48,9 +48,9 @@ def read_orders(
     """
     source = opened(source)
     first = source[0] if isinstance(source, list | tuple) else source
-    table = tables(first, _EITHER, columns, format)[0]
+    table = tables(first, _EITHER, Reading(columns, format))[0]
     wanted = PREFERENCES if "better" in table or "worse" in table else PLACES
-    parts = tables(source, wanted, columns, format)
+    parts = tables(source, wanted, Reading(columns, format))
     with located([table.origin for table in parts]):
         return _preferences(parts) if "better" in parts[0] else _ballots(parts)
 

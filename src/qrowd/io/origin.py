@@ -6,9 +6,10 @@ import csv
 import io
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from qrowd.errors import DataWarning, FormatError, InputError
@@ -23,7 +24,8 @@ class Origin:
     """A file, and the line of its first row (0: rows have no lines).
 
     `kept` says which rows of the file these are, where they are not all. `quoted`: a row may go
-    over several lines.
+    over several lines. `about` says what of a tool's file was taken for what, `notes` what was left
+    out.
     """
 
     name: str
@@ -32,6 +34,8 @@ class Origin:
     kept: Array | None = None
     source: Source | None = None
     quoted: bool = False
+    about: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def line(self, row: int) -> int:
         """The line of a row; 0 where there are no lines."""
@@ -86,6 +90,27 @@ def located(origins: Sequence[Origin]) -> Iterator[None]:
         if len(origins) == 1:
             raise error.at(origins[0].name) from None
         raise
+
+
+_HEARD: ContextVar[dict[str, Mapping[str, str]] | None] = ContextVar("heard", default=None)
+
+
+@contextmanager
+def heard() -> Iterator[dict[str, Mapping[str, str]]]:
+    """Inside, `tell` writes down what was found out about files that are read: {file: facts}."""
+    facts: dict[str, Mapping[str, str]] = {}
+    token = _HEARD.set(facts)
+    try:
+        yield facts
+    finally:
+        _HEARD.reset(token)
+
+
+def tell(origin: Origin) -> None:
+    """What a file is, and what of it was taken for what, to whoever asked for it by `heard`."""
+    facts = _HEARD.get()
+    if facts is not None and origin.about:
+        facts[origin.name] = {**facts.get(origin.name, {}), **origin.about}
 
 
 def say(message: str) -> None:

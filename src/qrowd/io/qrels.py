@@ -18,14 +18,17 @@ from qrowd.data.qrels import Qrels
 from qrowd.data.sample import BY, Sample
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError
-from qrowd.io.columns import Columns, Wanted, tables
+from qrowd.io.columns import Columns, Reading, Wanted, tables
+from qrowd.io.grades import Grading, Words, graded
 from qrowd.io.origin import located
 from qrowd.io.provenance import read_provenance
-from qrowd.io.table import Table, Words, coded, say_what_is_odd
+from qrowd.io.table import Table, coded, say_what_is_odd
 
 _TREC = ("topic", "assessor", "doc", "grade")
 _P = re.compile(r"p\((-?\d+)\)")
-QRELS = Wanted("qrels", needed=("topic", "doc", "grade"), optional=("assessor",), plain=_TREC)
+QRELS = Wanted(
+    "qrels", needed=("topic", "doc", "grade"), optional=("assessor",), plain=_TREC, graded=True
+)
 PAIRS = Wanted("pairs", needed=("topic", "doc"), optional=("assessor", "grade"), plain=_TREC)
 PROBABILITIES = Wanted(
     "probabilities", needed=("topic", "doc"), optional=("grade", "given"), others=_P.pattern
@@ -51,13 +54,18 @@ def read_qrels(
     columns: Columns = None,
     format: str | None = None,
     grades: Words = None,
+    missing: str = "skip",
+    cut: float | None = None,
 ) -> Qrels:
     """Qrels (gold) from TREC's four columns, a table with a header, or a data frame.
 
     The second column of TREC's form is ignored. A pair may repeat only with the same grade. Where
-    labels come from is read too, if a file beside them says it (`.provenance`).
+    labels come from is read too, if a file beside them says it (`.provenance`). Rows without a
+    grade are left out (`missing="error"` refuses them); `cut` makes fractions binary. Of the file
+    of a tool for annotation, what it flags as gold.
     """
-    qrels = _qrels_of(tables(source, QRELS, columns, format, grades))
+    reading = Reading(columns, format, grading=Grading(grades, missing, cut))
+    qrels = _qrels_of(tables(source, QRELS, reading))
     return replace(qrels, provenance=read_provenance(source))
 
 
@@ -82,7 +90,7 @@ def read_probabilities(
 
     The assessors' table is empty; `grades()` gives the grades of the file.
     """
-    (table,) = tables(source, PROBABILITIES, None, format)
+    (table,) = tables(source, PROBABILITIES, Reading(format=format))
     return _of_table(table, relevant_from, read_provenance(source))
 
 
@@ -90,13 +98,13 @@ def read_labels(
     source: str | Path | Any, *, format: str | None = None, grades: Words = None
 ) -> Merged | Qrels:
     """Merged labels from a file of probabilities, or of qrels: whichever it is."""
-    (table,) = tables(source, LABELS, None, format, grades)
+    (table,) = tables(source, LABELS, Reading(format=format))
     provenance = read_provenance(source)
     if any(_P.fullmatch(name) for name in table.columns):
         return _of_table(table, 1, provenance)
     if "grade" not in table:
         raise table.origin.error("neither grades nor columns p(0) p(1) ...: these are no labels")
-    return replace(_qrels_of([table]), provenance=provenance)
+    return replace(_qrels_of(graded([table], Grading(grades))), provenance=provenance)
 
 
 def _of_table(table: Table, relevant_from: int, provenance: Provenance | None) -> Merged:
@@ -139,7 +147,8 @@ def read_sample(
 
     The file is one that `qrowd sample` wrote, with the human's `grade` added to each row.
     """
-    (table,) = tables(source, SAMPLE, columns, None, grades)
+    (table,) = tables(source, SAMPLE, Reading(columns))
+    (table,) = graded([table], Grading(grades, missing="error"))
     indexes, codes = coded([table], "topic", "doc")
     chance = table.numbers("probability") if "probability" in table else None
     by = _by(table) if "by" in table else "random"

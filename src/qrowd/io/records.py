@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +18,9 @@ from qrowd.data.arrays import Names
 from qrowd.data.frames import Framed
 from qrowd.data.index import Index
 from qrowd.errors import FormatError, InputError
-from qrowd.io.formats import FORMATS
-from qrowd.io.formats.text import first_line, split_fields, text_of
+from qrowd.io.formats import FORMATS, format_of
+from qrowd.io.formats.tool import Tool
+from qrowd.io.roles import plain_name
 from qrowd.io.source import Source
 
 MARKUP = "markup"
@@ -39,52 +40,44 @@ class Record:
 
 
 def form_of(source: Source) -> str:
-    """How a file is written, by its first bytes: a table's format, or `markup` (SGML, XML).
+    """How a file is written: a table's format, or `markup` (SGML, XML).
 
-    The formats themselves are more careful: a table of numbers is rarely JSON that begins with a
-    mistake, nor does every comma separate two of its columns. Texts hold blanks, never TREC's form.
+    Texts hold blanks, so that these tables are never in TREC's form: what looks so has tabs.
     """
-    head = source.start.lstrip()
-    if head.startswith(b"<"):
+    if source.start.lstrip().startswith(b"<"):
         return MARKUP
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if re.match(rb'\{\s*[}"]', head):
-        return "jsonl"
-    if re.match(rb"\[\s*[\]{]", head):
-        return "json"
-    line = head.split(b"\n", 1)[0]
-    return "csv" if b"," in line and b"\t" not in line else "tsv"
+    form = format_of(source)
+    plain = form.base(source) if isinstance(form, Tool) else form
+    return "tsv" if plain is None or plain.name == "trec" else plain.name
 
 
 def read(source: Source, names: Sequence[str] = ()) -> Iterator[Record]:
     """The records of a table; `names` are those of the columns of a file without a header."""
     for line, row in FORMATS[form_of(source)].rows(source, names):
+        texts: dict[str, str] = {}
         for name, value in row.items():
-            if not isinstance(value, str | int | float | None):
-                got = f"got {type(value).__name__}; join it into one text"
-                raise source.error(f"{name} must be text, {got}", line)
-        texts = {name: "" if value is None else str(value) for name, value in row.items()}
+            # BEIR's `metadata` is an object: its texts are `metadata.key`
+            inside = value if isinstance(value, dict) else {"": value}
+            for key, text in inside.items():
+                if not isinstance(text, str | int | float | None):
+                    got = f"got {type(text).__name__}; join it into one text"
+                    raise source.error(f"{name} must be text, {got}", line)
+                texts[f"{name}.{key}" if key else name] = "" if text is None else str(text)
         yield Record(line, texts)
 
 
 def header_of(source: Source) -> list[str]:
     """The names of a table's columns, or the fields of its first line."""
     form = form_of(source)
-    if form == "parquet":
-        return FORMATS[form].fields(source)
     if form in ("json", "jsonl"):
         first = next(read(source), None)
         return list(first.texts) if first else []
-    line = first_line(source)
-    if not line.strip():
-        text_of(source)  # raises if nothing follows the blank line
-    return split_fields(line, "," if form == "csv" else "\t")
+    return [name.strip() for name in FORMATS[form].fields(source)]
 
 
 def columns_of(names: Sequence[str], synonyms: Mapping[str, str]) -> dict[str, str]:
     """Which of a header's names mean which column: {ours: theirs}, the first synonym first."""
-    plain = {name.strip().lower().replace(" ", "_").replace("-", "_"): name for name in names}
+    plain = {plain_name(name).lstrip("_"): name for name in names}
     columns: dict[str, str] = {}
     for ours, words in synonyms.items():
         matches = [plain[word] for word in words.split() if word in plain]
@@ -101,6 +94,13 @@ def columns_if_any(source: Source, synonyms: Mapping[str, str]) -> tuple[set[str
     except FormatError:
         return set(), set()
     return set(columns_of(names, synonyms)), {name.lower() for name in names}
+
+
+def of_kind(files: list[Source], matches: Callable[[Source], bool]) -> list[Source]:
+    """Of several files those that look like it, if only some do: a collection in one folder."""
+    if len(files) < 2:
+        return files
+    return [file for file in files if matches(file)] or files
 
 
 def distinct(named: Iterable[tuple[str, Record, Source]], noun: str) -> dict[str, dict[str, str]]:

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 SYNONYMS = {
     "topic": (
-        "topic topic_id topicid topic_no qid query_id queryid request_id query request question"
+        "topic topic_id topicid topic_no qid q_id query_id queryid request_id query request "
+        "question"
     ),
     "doc": (
-        "doc doc_id docid docno doc_no document_id documentid corpus_id corpusid passage_id "
+        "doc docno doc_id docid doc_no document_id documentid corpus_id corpusid passage_id "
         "passageid pid item_id itemid document passage item"
     ),
     "assessor": (
@@ -46,6 +47,9 @@ SYNONYMS = {
     "given": "given",
     "probability": "probability",
     "by": "by",
+    "topic_text": "topic_text",
+    "doc_text": "doc_text",
+    "instance": "instance",
 }
 _TEXTS = frozenset(["query", "request", "question", "document", "passage", "item"])
 _TASK = ("task", "task_id", "taskid", "hit", "hit_id", "hitid", "unit", "unit_id")
@@ -81,6 +85,10 @@ def candidates(names: Sequence[str], wanted: Sequence[str]) -> dict[str, list[st
     for role in wanted:
         matches = [word for word in SYNONYMS[role].split() if word in plain]
         ids = [word for word in matches if word not in _TEXTS]
+        if len(ids) > 1 and ids[0] == "doc":
+            ids = ids[1:]  # beside an id it is the text
+        if "docno" in ids and "docid" in ids:
+            ids.remove("docid")  # PyTerrier's own number of what TREC calls docno
         if matches:
             columns[role] = [plain[word] for word in ids or matches]
     return columns

@@ -13,7 +13,7 @@ from qrowd.data.index import Index
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import ALL, MEAN, Scores
 from qrowd.errors import InputError, require_choice
-from qrowd.io.columns import Wanted, tables
+from qrowd.io.columns import Reading, Wanted, tables
 from qrowd.io.origin import Origin, located, say
 from qrowd.io.source import stem
 from qrowd.io.table import Table, coded, encoded, say_what_is_odd, stacked
@@ -45,7 +45,7 @@ def read_runs(
     is the tag, but files that share a tag are named after the file, with a warning.
     """
     require_choice("names", names, NAMES)
-    parts = tables(source, RUNS, None, format)
+    parts = tables(source, RUNS, Reading(format=format))
     scores = np.concatenate([table.numbers("score") for table in parts])
     runs, run = encoded(stacked(parts, "run", _named_by_file(parts, names)))
     (topics, documents), (topic, document) = coded(parts, "topic", "doc")
@@ -105,10 +105,10 @@ def read_scores(source: str | Path | Any, *, format: str | None = None) -> Score
 def _table(source: str | Path | Any, format: str | None) -> Table:
     """Scores by topic; or corrected ones, which have intervals instead."""
     try:
-        (table,) = tables(source, SCORES, None, format)
+        (table,) = tables(source, SCORES, Reading(format=format))
     except InputError as error:
         try:
-            (table,) = tables(source, CORRECTED, None, format)
+            (table,) = tables(source, CORRECTED, Reading(format=format))
         except InputError:
             raise error from None
     return table

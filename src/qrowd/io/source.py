@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import importlib
 import lzma
+import re
 import sys
 import zipfile
 import zlib
@@ -24,6 +25,10 @@ PROVENANCE = ".provenance.json"  # after the name of labels: the file that says 
 START = 1 << 16
 MOST_UNPACKED = 2**29  # bytes of a file that a stranger has sent
 MOST_ROWS = 20_000_000
+MOST_IN_ZIP = 2**31
+_ZIP = b"PK\x03\x04"
+_WORKBOOK = "[Content_Types].xml"
+_HIDDEN = re.compile(r"(^|/)(\.|__MACOSX/)")
 _HEAD = 6
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # RuntimeError: a password; NotImplementedError (one of them): a way of packing that we do not know
@@ -46,16 +51,24 @@ class Source:
 
     name: str
     path: Path | None
+    content: bytes | None = None  # of a file in a zip
+
+    @property
+    def named(self) -> bool:
+        """Whether it is a file, whose name may say something; stdin has none."""
+        return self.path is not None or self.content is not None
 
     @cached_property
     def _kept(self) -> bytes | None:
         """All bytes of what can be read once only; nothing of a file, which can be read again."""
+        if self.content is not None:
+            return self.content
         if self.path is None:
             return _all_of_stdin(sys.stdin)
         return None if self.path.is_file() else self._opened(lambda path: path.read_bytes())
 
     @cached_property
-    def _head(self) -> bytes:
+    def head(self) -> bytes:
         """The first bytes as they are."""
         if self._kept is not None:
             return self._kept[:_HEAD]
@@ -75,7 +88,7 @@ class Source:
     @property
     def compression(self) -> str:
         """How the bytes are compressed, by the first of them; "" if they are not."""
-        head = self._head
+        head = self.head
         return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
 
     @cached_property
@@ -122,7 +135,7 @@ class Source:
     def plain_path(self) -> Path | None:
         """The path, if the file can be read from it as it is."""
         as_it_is = self._kept is None and not self.compression
-        return self.path if as_it_is and not self._head.startswith(_UTF16) else None
+        return self.path if as_it_is and not self.head.startswith(_UTF16) else None
 
 
 def _head_of(path: Path, size: int = _HEAD) -> bytes:
@@ -175,7 +188,7 @@ def sources(paths: Sources) -> list[Source]:
     files = [source for source in files if not source.name.endswith(PROVENANCE)] or files
     if not files:
         raise InputError("no file was named; give at least one")
-    if sum(source.path is None for source in files) > 1:
+    if sum(not source.named for source in files) > 1:
         raise InputError("stdin (-) can be read only once")
     return list({source.name: source for source in files}.values())
 
@@ -228,7 +241,27 @@ def _expanded(name: str) -> list[Source]:
             raise FormatError("no file matches this pattern", file=name)
     else:
         raise FormatError("no such file; check the path", file=name)
-    return [Source(each, Path(each)) for each in names]
+    return [file for each in names for file in _unzipped(Source(each, Path(each)))]
+
+
+def _unzipped(source: Source) -> list[Source]:
+    """The files in a zip, without hidden ones; any other file is itself."""
+    if source.path is None or not source.path.is_file() or not source.head.startswith(_ZIP):
+        return [source]
+    with opened_zip(source.path, "the zip cannot be unpacked", file=source.name) as archive:
+        inside = [each for each in archive.infolist() if not each.is_dir()]
+        if any(each.filename == _WORKBOOK for each in inside):
+            return [source]  # what spreadsheets save is a zip, too
+        if sum(each.file_size for each in inside) > MOST_IN_ZIP:
+            most = MOST_IN_ZIP // 2**30
+            raise source.error(f"unpacked, this is larger than {most} GB; unpack it yourself")
+        shown = [each for each in inside if not _HIDDEN.search(each.filename)]
+        files = [
+            Source(f"{source.name}/{each.filename}", None, archive.read(each)) for each in shown
+        ]
+    if not files:
+        raise source.error("the zip holds no files")
+    return files
 
 
 @contextlib.contextmanager

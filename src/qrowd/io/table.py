@@ -11,19 +11,19 @@ import numpy as np
 from qrowd.data.arrays import Array, Codes
 from qrowd.data.index import Index
 from qrowd.data.scale import HIGHEST, LOWEST
-from qrowd.errors import UsageError
+from qrowd.errors import FormatError
 from qrowd.io.origin import Origin, say
 
 if TYPE_CHECKING:
     import polars as pl
 
-Words = str | Mapping[str, int | None] | None
-_LEFT_OUT = "_"
-_TRUTH = {"true": "1", "True": "1", "TRUE": "1", "false": "0", "False": "0", "FALSE": "0"}
+_TRUTH = {"true": "1", "false": "0"}
 _HEADER_HINT = "; if this line is a header, say what it means: --columns grade=NAME,doc=NAME,..."
-_WORDS_HINT = (
-    "; if grades are words, say what they mean: --grades 'good=1,bad=0' (_ leaves one out)"
+_FRACTIONS_HINT = (
+    "; if grades are fractions, say from where on they are relevant, --cut .5, or take them as "
+    "weights of two votes, --fractions weights"
 )
+_JSON_HINT = "; this holds JSON: lead into it, as in --columns grade={name}[0].rating"
 _ZONES = {"PST": "-0800", "PDT": "-0700", "UTC": "+0000", "GMT": "+0000"}
 _MTURK_TIME = "%a %b %d %H:%M:%S %z %Y"
 _SAMPLE = 1000
@@ -38,6 +38,8 @@ class Table:
     frame: pl.DataFrame
     columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
+    stated: bool = False  # somebody said which columns are what
+    guessed: bool = False  # there are tabs and no header: the order may not be TREC's
 
     def __len__(self) -> int:
         return self.origin.rows
@@ -48,14 +50,29 @@ class Table:
     def column(self, name: str, filled: bool = True) -> pl.Series:
         """One column; every row must have a value, unless `filled` is false."""
         column = self.frame[self.columns[name]]
+        if column.dtype.is_float():
+            column = column.fill_nan(None)
         if filled and column.null_count():
             row = int(np.argmax(column.is_null().to_numpy()))
             raise self.origin.error(f"no value for {name}; every row needs one", row)
         return column.alias(name)
 
+    def of_rows(self, rows: Array) -> Table:
+        """These rows, in this order."""
+        return replace(self, frame=self.frame[rows], origin=self.origin.of_rows(rows))
+
     def names(self, name: str, *, keep: bool = False) -> pl.Series:
-        """One column as text; for the last time, unless it is to `keep` it and its memory."""
-        return (self.column(name) if keep else self._taken(name)).cast(str)
+        """One column as text; for the last time, unless it is to `keep` it and its memory.
+
+        Whole numbers are written so: frames and Parquet have 1.0 where a column has gaps.
+        """
+        import polars as pl
+
+        column = self.column(name) if keep else self._taken(name)
+        if column.dtype.is_float() and bool((column == column.floor()).all()):
+            whole = column.cast(pl.Int64, strict=False)
+            column = column if whole.null_count() else whole
+        return column.cast(pl.String)
 
     def whole_numbers(self, name: str) -> Array:
         """A column of grades as int8, taken; an error that names the line of the first bad one."""
@@ -63,15 +80,12 @@ class Table:
 
         column = self._taken(name)
         values = column.cast(pl.Int8, strict=False)
-        if values.null_count() and column.dtype == pl.String:
-            column = column.str.strip_chars().replace(_TRUTH)
-            values = column.cast(pl.Int8, strict=False)
         if column.dtype.is_float() or values.null_count():
-            real = column.cast(pl.Float64, strict=False)
+            real = real_numbers(column)
             bad = real.is_null() | real.is_nan() | (real != real.floor()) | (real.abs() > HIGHEST)
             if bad.any():
                 row = int(np.argmax(bad.to_numpy()))
-                raise self.origin.error(self._no_grade(name, str(column[row]), row), row)
+                raise self.origin.error(self._no_grade(name, column, row), row)
             values = real.cast(pl.Int8)
         return values.to_numpy()
 
@@ -82,17 +96,26 @@ class Table:
             self.frame.drop_in_place(theirs)
         return column
 
-    def _no_grade(self, name: str, value: str, row: int) -> str:
-        shown = value if len(value) < 80 else f"{value[:77]}..."
-        message = f"{name} must be a whole number from {LOWEST} to {HIGHEST}, got {shown!r}"
-        if self.origin.first == 1 and self.origin.line(row) == 1:
-            message += _HEADER_HINT
-        return message + (_WORDS_HINT if any(letter.isalpha() for letter in value) else "")
+    def _no_grade(self, name: str, column: pl.Series, row: int) -> str:
+        value = str(column[row])
+        message = f"{name} must be a whole number from {LOWEST} to {HIGHEST}, got {short(value)!r}"
+        message += self.header_hint(row)
+        if value.lstrip()[:1] in ("[", "{"):
+            return message + _JSON_HINT.format(name=self.columns[name])
+        real = real_numbers(column)[row]
+        return message + (_FRACTIONS_HINT if real is not None and real % 1 else "")
+
+    def header_hint(self, row: int) -> str:
+        """What to say if a bad value is on the first line of a file without a header."""
+        first = self.origin.first == 1 and self.origin.line(row) == 1
+        return _HEADER_HINT if first and not self.stated else ""
 
     def numbers(self, name: str) -> Array:
         """A column of numbers, NaN where there is none; an error with the line of a bad one."""
         column = self.column(name, filled=False)
         values = column.cast(float, strict=False)
+        if values.null_count() > column.null_count():
+            values = values.fill_null(real_numbers(column))
         return self._all_read(column, values, f"{name} must be a number")
 
     def times(self) -> Array:
@@ -104,7 +127,7 @@ class Table:
 
         column = self.column("time", filled=False)
         values = column.cast(pl.Float64, strict=False)
-        for form in (_iso, _mturk):
+        for form in (_iso, _mturk, _german):
             if column.dtype == pl.String and values.null_count() > column.null_count():
                 values = values.fill_null(form(column.str.strip_chars()))
         expected = "a number of seconds or an ISO time such as 2024-05-01T12:30:00Z"
@@ -135,9 +158,30 @@ def _mturk(text: pl.Series) -> pl.Series:
     return _seconds(text, _MTURK_TIME)
 
 
+def _german(text: pl.Series) -> pl.Series:
+    """01.05.2026, 01.05.2026 12:30, 01.05.2026 12:30:00: dots say that the day stands first."""
+    whole = text.str.replace(r"^(\d+\.\d+\.\d{4})$", "${1} 00:00:00")
+    return _seconds(whole.str.replace(r" (\d+:\d\d)$", " ${1}:00"), "%d.%m.%Y %H:%M:%S")
+
+
 def _seconds(text: pl.Series, form: str) -> pl.Series:
     times = text.str.to_datetime(form, strict=False, time_unit="us")
     return (times.dt.epoch("us") / 1e6).cast(float)
+
+
+def short(value: str) -> str:
+    """A value that fits a message."""
+    return value if len(value) < 80 else f"{value[:77]}..."
+
+
+def real_numbers(column: pl.Series) -> pl.Series:
+    """Numbers of a column, null where there is none; of texts also with a decimal comma."""
+    import polars as pl
+
+    if column.dtype == pl.String:
+        trimmed = column.str.strip_chars().str.replace(r"^([+-]?\d+),(\d+)$", "${1}.${2}")
+        column = trimmed.str.to_lowercase().replace(_TRUTH)
+    return column.cast(pl.Float64, strict=False)
 
 
 # --- several tables, one after another ------------------------------------------------------------
@@ -175,14 +219,23 @@ def coded(
 
 
 def extras(tables: Sequence[Table], names: Sequence[str]) -> dict[str, Array]:
-    """Those of these columns of numbers and times that all tables have."""
-    return {
-        name: np.concatenate(
-            [table.times() if name == "time" else table.numbers(name) for table in tables]
-        )
-        for name in names
-        if all(name in table for table in tables)
-    }
+    """Those of these columns of numbers and times that all tables have.
+
+    One that nobody has named, and that cannot be read, is left out, and that is said.
+    """
+    columns = {}
+    for name in names:
+        if not all(name in table for table in tables):
+            continue
+        try:
+            columns[name] = np.concatenate(
+                [table.times() if name == "time" else table.numbers(name) for table in tables]
+            )
+        except FormatError as error:
+            if any(table.stated for table in tables):
+                raise
+            say(f"{error}; the column {tables[0].columns[name]} is left out")
+    return columns
 
 
 def encoded(column: pl.Series) -> tuple[Index, Codes]:
@@ -212,56 +265,6 @@ def _by_categories(column: pl.Series) -> tuple[Index, Codes]:
     return Index.of_sorted(names.gather(order)), code[coded.to_physical().to_numpy()]
 
 
-# --- grades that are words ------------------------------------------------------------------------
-
-
-def meaning(words: Words) -> dict[str, int | None]:
-    """What each word means, in small letters; None: its judgements are left out."""
-    if words is None:
-        return {}
-    if isinstance(words, str):
-        words = dict(_parsed(part) for part in words.split(",") if part.strip())
-    grades: dict[str, int | None] = {}
-    for word, grade in words.items():
-        plain = str(word).strip().lower()
-        if grades.setdefault(plain, grade) != grade:
-            raise UsageError(f"grades gives two meanings to {str(word).strip()!r}")
-        if grade is not None and not LOWEST <= grade <= HIGHEST:
-            raise UsageError(f"grades must lie between {LOWEST} and {HIGHEST}, got {word}={grade}")
-    return grades
-
-
-def _parsed(part: str) -> tuple[str, int | None]:
-    word, equals, grade = part.strip().rpartition("=")
-    if not equals or not (grade.strip() == _LEFT_OUT or grade.strip().lstrip("+-").isdigit()):
-        raise UsageError(
-            f"grades are stated as word=number (or word=_ to leave it out), got {part.strip()!r}"
-        )
-    return word, None if grade.strip() == _LEFT_OUT else int(grade)
-
-
-def with_meaning(table: Table, words: Mapping[str, int | None]) -> Table:
-    """The table with numbers for words, without the rows that are left out."""
-    import polars as pl
-
-    if not words or "grade" not in table:
-        return table
-    theirs = table.columns["grade"]
-    column = table.frame[theirs].cast(pl.String)
-    plain = column.str.strip_chars().str.to_lowercase()
-    grades = {word: str(grade) for word, grade in words.items() if grade is not None}
-    meant = plain.replace_strict(grades, default=None, return_dtype=pl.String)
-    frame = table.frame.with_columns(meant.fill_null(column).alias(theirs))
-    left_out = [word for word, grade in words.items() if grade is None]
-    stays = ~plain.is_in(left_out).fill_null(False).to_numpy()
-    if stays.all():
-        return replace(table, frame=frame)
-    if not stays.any():
-        raise table.origin.error("every row has a grade that is left out")
-    kept = np.flatnonzero(stays)
-    return replace(table, frame=frame.filter(stays), origin=table.origin.of_rows(kept))
-
-
 # --- odd names ------------------------------------------------------------------------------------
 
 
@@ -273,6 +276,7 @@ def say_what_is_odd(where: str, **indexes: Index) -> None:
         held = index.held
         names = held if isinstance(held, pl.Series) else pl.Series(index.names, dtype=pl.String)
         _say_of_blanks(where, kind, names)
+        _say_of_numbers(where, kind, names)
         _say_of_texts(where, kind, names)
 
 
@@ -288,6 +292,22 @@ def _say_of_blanks(where: str, kind: str, names: pl.Series) -> None:
         say(
             f"{where}: names of {kind} differ by blanks at their ends only ({shown!r}); they are "
             "taken as different: if they are not, remove the blanks"
+        )
+    else:
+        say(f"{where}: names of {kind} have blanks at their ends ({padded[0]!r}), which stay")
+
+
+def _say_of_numbers(where: str, kind: str, names: pl.Series) -> None:
+    """Of 1.0 beside 1: a program has made numbers of some names, and not of others."""
+    pointed = names.filter(names.str.ends_with(".0"))  # which is faster than the pattern
+    pointed = pointed.filter(pointed.str.contains(r"^\d+\.0$"))
+    if not len(pointed):
+        return
+    twins = pointed.filter(pointed.str.slice(0, pointed.str.len_chars() - 2).is_in(names.implode()))
+    if len(twins):
+        say(
+            f"{where}: among the names of {kind} are {twins[0]!r} and {twins[0][:-2]!r}; they are "
+            "taken as different: if they are not, write them alike"
         )
 
 

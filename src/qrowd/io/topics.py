@@ -49,6 +49,7 @@ _NO_TOPICS = {
     *("doc", "docid", "doc_id", "docno", "document", "assessor", "worker", "grade", "label"),
     *("score", "measure", "task"),
 }
+_CORPUS = {"title", "text"}  # both are of documents, as in BEIR's corpus
 _START = re.compile(rb"<(top|topics?)(\s[^<>]*)?>", re.IGNORECASE)
 
 
@@ -57,7 +58,9 @@ def matches(source: Source) -> bool:
     if records.form_of(source) == records.MARKUP:
         return bool(_START.search(source.start))
     columns, names = records.columns_if_any(source, SYNONYMS)
-    return "topic" in columns and len(columns) > 1 and not _NO_TOPICS & names
+    return (
+        "topic" in columns and len(columns) > 1 and not _NO_TOPICS & names and not names >= _CORPUS
+    )
 
 
 def read_topics(source: str | Path | Sequence[str | Path]) -> Topics:
@@ -67,7 +70,8 @@ def read_topics(source: str | Path | Sequence[str | Path]) -> Topics:
     `query description narrative category language`; a name and a query on each line, separated by
     a tab; TREC's SGML (`<top>`) or XML (`<topic>`).
     """
-    texts = records.distinct(_all(sources(source)), "topic")
+    files = records.of_kind(sources(source), matches)
+    texts = records.distinct(_all(files), "topic")
     index, columns = records.columns(texts, TOPIC_TEXTS)
     return Topics(index, **columns)
 

@@ -7,7 +7,7 @@ import numpy as np
 from qrowd.data.arrays import Floats
 from qrowd.data.scale import Scale
 from qrowd.evaluation.expectation import Quadrature
-from qrowd.evaluation.measure import Measure, OfFirst, share
+from qrowd.evaluation.measure import MOST_RANKS, Measure, OfFirst, share
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
 
@@ -38,7 +38,7 @@ class AP(OfFirst):
     0.8333333333333333
     """
 
-    cutoff: int | None = param(None, "only the first k documents", at_least=1)
+    cutoff: int | None = param(None, "only the first k documents", at_least=1, at_most=MOST_RANKS)
     expected: str = param("exact", "under random relevance", choices=("exact", "ratio"))
 
     def score(self, case: Certain) -> Floats:

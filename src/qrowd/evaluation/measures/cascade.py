@@ -8,7 +8,7 @@ from qrowd.data.arrays import Floats
 from qrowd.data.qrels import NOT_JUDGED
 from qrowd.data.scale import HIGHEST
 from qrowd.errors import ParameterError
-from qrowd.evaluation.measure import Measure
+from qrowd.evaluation.measure import MOST_RANKS, Measure
 from qrowd.evaluation.measures.gain import gains_of
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
@@ -35,7 +35,7 @@ class ERR(Measure):
     0.63306
     """
 
-    cutoff: int | None = param(None, "only the first k documents", at_least=1)
+    cutoff: int | None = param(None, "only the first k documents", at_least=1, at_most=MOST_RANKS)
     max_grade: int = param(4, "the highest grade that there is", at_least=1, at_most=HIGHEST)
     judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
 
@@ -79,7 +79,7 @@ class RBP(Measure):
     $p(x_n = 1)$ in the place of $x_n$ (the eRRBP of Ferrante, Ferro & Losiouk 2019).
     """
 
-    cutoff: int | None = param(None, "only the first k documents", at_least=1)
+    cutoff: int | None = param(None, "only the first k documents", at_least=1, at_most=MOST_RANKS)
     p: float = param(0.8, "the user's persistence", above=0, below=1)
     rel: int = param(1, "the lowest grade that is relevant", at_least=0)
     gains: dict[int, float] | None = param(None, "gain of each grade, as in {1: 0.5, 2: 1}")

@@ -13,7 +13,7 @@ from qrowd.data.qrels import NOT_JUDGED
 from qrowd.data.scale import HIGHEST, LOWEST, Scale
 from qrowd.errors import ParameterError
 from qrowd.evaluation.expectation import worth_over_ideal
-from qrowd.evaluation.measure import Measure, share
+from qrowd.evaluation.measure import MOST_RANKS, Measure, share
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
 
@@ -75,7 +75,7 @@ def discounts(depth: int, dcg: str, base: float) -> Floats:
 class OfGains(Measure):
     """The base of measures that add up gains of grades over discounts of ranks."""
 
-    cutoff: int | None = param(None, "only the first k documents", at_least=1)
+    cutoff: int | None = param(None, "only the first k documents", at_least=1, at_most=MOST_RANKS)
     dcg: str = param("log2", "gain and discount", choices=FORMS)
     base: float = param(2.0, "of the logarithm, for dcg=jk", above=1)
     gains: dict[int, float] | None = param(None, "gain of each grade, as in {0: 0, 1: 5}")  # noqa: RUF009

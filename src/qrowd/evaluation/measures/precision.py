@@ -6,7 +6,7 @@ import numpy as np
 
 from qrowd.data.arrays import Floats
 from qrowd.evaluation.expectation import Quadrature, precision_at_recall_base
-from qrowd.evaluation.measure import Measure, OfFirst, share
+from qrowd.evaluation.measure import MOST_RANKS, Measure, OfFirst, share
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
 
@@ -114,7 +114,7 @@ class RR(OfFirst):
     $$E[\mathrm{RR}] = \sum_n \frac{p_n}{n} \prod_{s < n} (1 - p_s).$$
     """
 
-    cutoff: int | None = param(None, "only the first k documents", at_least=1)
+    cutoff: int | None = param(None, "only the first k documents", at_least=1, at_most=MOST_RANKS)
 
     def score(self, case: Certain) -> Floats:
         from qrowd.evaluation import kernels
@@ -136,7 +136,7 @@ class Judged(Measure):
     share that this assessor judged. Under random relevance, the share that is in the pool.
     """
 
-    cutoff: int | None = param(None, "only the first k documents", at_least=1)
+    cutoff: int | None = param(None, "only the first k documents", at_least=1, at_most=MOST_RANKS)
 
     def score(self, case: Certain) -> Floats:
         shown = np.minimum(case.ranked.lengths, self.depth)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from qrowd.errors import FormatError
 from qrowd.io.formats.format import Format, Read, Row, bytes_by
 from qrowd.io.formats.text import first_line, refuse_what_is_no_text, text_of
-from qrowd.io.nested import nested_frame
+from qrowd.io.nested import ScoresError, nested_frame
 from qrowd.io.origin import Origin
+from qrowd.io.paths import series
 from qrowd.io.source import Source
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class JsonLines(Format):
         try:
             frame = pl.read_ndjson(source.read(), infer_schema_length=None)
         except pl.exceptions.PolarsError:
-            raise _bad_line(source) from None
+            return _mixed(source, self.rows(source))
         return Origin(source.name, frame.height, 1, source=source), frame
 
     def rows(self, source: Source, names: Sequence[str] = ()) -> Iterator[Row]:
@@ -75,13 +75,20 @@ def _filled_lines(source: Source) -> Iterator[tuple[int, str]]:
             yield line, text
 
 
-def _bad_line(source: Source) -> FormatError:
-    for number, line in enumerate(source.read().split(b"\n"), 1):
-        try:
-            json.loads(line or b"0")
-        except NOT_JSON:
-            return source.error(_NO_OBJECT, number)
-    return source.error("cannot be read as JSON lines; are keys and types alike?")
+def _mixed(source: Source, rows: Iterable[Row]) -> Read:
+    """A table of rows whose values are of several types: texts where they are not all numbers."""
+    import numpy as np
+    import polars as pl
+
+    records = list(rows)
+    columns = []
+    for name in dict.fromkeys(name for _, row in records for name in row):
+        values = [row.get(name) for _, row in records]
+        nested = any(isinstance(value, list | dict) for value in values)
+        columns.append(pl.Series(name, values, pl.Object) if nested else series(name, values))
+    lines = np.array([line for line, _ in records], np.int64)
+    origin = Origin(source.name, len(records), int(lines.any()), source=source)
+    return origin.of_rows(lines - 1) if lines.any() else origin, pl.DataFrame(columns)
 
 
 class JsonArray(Format):
@@ -106,17 +113,23 @@ class JsonArray(Format):
             if isinstance(content, dict):
                 frame = nested_frame(content)
             elif all(isinstance(row, dict) for row in content):
-                frame = pl.DataFrame(content, infer_schema_length=None)
+                try:
+                    frame = pl.DataFrame(content, infer_schema_length=None)
+                except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
+                    return _mixed(source, ((0, row) for row in content))
             else:
                 raise TypeError
+        except ScoresError as error:
+            raise source.error(str(error)) from None
         except (pl.exceptions.PolarsError, TypeError, ValueError, RecursionError):
             message = 'must be a JSON array of objects with the same keys, or {"topic": {"doc": 1}}'
             raise source.error(message) from None
         return Origin(source.name, frame.height, source=source), frame
 
     def rows(self, source: Source, names: Sequence[str] = ()) -> Iterator[Row]:
-        """Of an array only."""
+        """Of an array; an object is one row."""
         rows = _loaded(source, text_of(source))
+        rows = [rows] if isinstance(rows, dict) else rows
         if not all(isinstance(row, dict) for row in rows):
             raise source.error("must be a JSON array of objects")
         for row in rows:

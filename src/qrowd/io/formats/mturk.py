@@ -7,14 +7,19 @@ Input.docno2 ...`): a row for each number. An answer by buttons has a column for
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from qrowd.io.formats.format import Format, Read
+from qrowd.io.formats.format import Read
 from qrowd.io.formats.text import Csv, Tsv
+from qrowd.io.formats.tool import Tool
+from qrowd.io.paths import as_text
 from qrowd.io.roles import recognised
 from qrowd.io.source import Source
+from qrowd.io.where import kept_rows, overridden
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,13 +29,16 @@ _BUTTON = re.compile(r"Answer\.(.+)\.([^.]+)")
 _NUMBERED = re.compile(r"(Input|Answer)\.(.*?)[ _.-]?(\d+)")
 _NAMED = re.compile(r"(?:Input|Answer)\.(.+)")
 _TRUE = ("true", "on")
+_TASKS, _STATUS = "Answer.taskAnswers", "AssignmentStatus"
 _TRUTH = (*_TRUE, "false", "off", "")
 
 
-class MTurk(Format):
+class MTurk(Tool):
     """A row for each document of each assignment; columns keep their own names, too."""
 
     name = "mturk"
+    title = "Mechanical Turk's batch"
+    before = "csv"
 
     def matches(self, source: Source) -> bool:
         """CSV with a column of workers and one of answers."""
@@ -39,13 +47,19 @@ class MTurk(Format):
         names = _CSV.fields(source)
         return "WorkerId" in names and any(name.startswith("Answer.") for name in names)
 
-    def read(self, source: Source, names: Sequence[str] = ()) -> Read:
+    def laid_out(self, source: Source, gold: bool = False, where: Sequence[str] = ()) -> Read:
         """With answers by buttons, and numbered documents, in columns of their own."""
         import numpy as np
         import polars as pl
 
-        origin, frame = _CSV.read(source)
-        frame = frame.lazy().collect()
+        origin, read = _CSV.read(source)
+        frame = read.lazy().collect()
+        usual = [f"{_STATUS}!=Rejected"] if _STATUS in frame.columns else []
+        origin, frame, left_out = kept_rows(origin, frame, overridden(usual, where))
+        notes = tuple(f"{source.name}: {self.title}: {note}" for note in left_out)
+        origin = replace(origin, notes=notes, about={"file of": self.title})
+        if _TASKS in frame.columns:
+            frame = _with_task_answers(frame)
         frame = frame.with_columns(_buttons(frame))
         numbered = _numbers(frame.columns)
         if len(numbered) > 1:
@@ -58,6 +72,32 @@ class MTurk(Format):
             ]
             frame = pl.concat(parts, how="diagonal")
         return origin, _answered(_named(frame))
+
+
+def _with_task_answers(frame: pl.DataFrame) -> pl.DataFrame:
+    """With a column for each answer that `taskAnswers` holds, as JSON: [{"relevance": {"0": true}}]
+    is Answer.relevance.0.
+    """
+    import polars as pl
+
+    rows: list[dict[str, str]] = []
+    for text in frame[_TASKS].fill_null(""):
+        try:
+            held = json.loads(text)
+        except ValueError:
+            held = {}
+        rows.append(dict(_flat_answers(held[0] if isinstance(held, list) and held else held)))
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = [pl.Series(name, [row.get(name) for row in rows], pl.String) for name in names]
+    return frame.drop(_TASKS).with_columns(columns)
+
+
+def _flat_answers(held: object, start: str = "Answer") -> Iterator[tuple[str, str]]:
+    if isinstance(held, dict):
+        for key, value in held.items():
+            yield from _flat_answers(value, f"{start}.{key}")
+    elif held is not None:
+        yield start, as_text(held)
 
 
 def _buttons(frame: pl.DataFrame) -> list[pl.Series]:

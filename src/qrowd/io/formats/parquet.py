@@ -46,7 +46,7 @@ class Parquet(Format):
             frame = pl.read_parquet(io.BytesIO(source.read()))
         except (pl.exceptions.PolarsError, OSError):
             raise source.error(_DAMAGED) from None
-        for row in frame.iter_rows(named=True):
+        for row in frame.iter_rows(named=True):  # lists and objects are Python's
             yield 0, row
 
     def write(self, frame: pl.DataFrame, name: str) -> bytes:

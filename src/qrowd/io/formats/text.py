@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 NOT_UTF8 = "not UTF-8; convert the file, e.g. with: iconv -f latin1 -t utf8"
-_EMPTY = "the file is empty; fetch or make it again"
+_RUN = 6  # columns
+EMPTY = "the file is empty; fetch or make it again"
 _LARGEST_FIELD = 1 << 30
+_SEPARATOR = b"sep="
+_LZ4 = b"\x04\x22\x4d\x18"
 
 
 class Text(Format):
@@ -32,33 +37,43 @@ class Text(Format):
         """What stands between two fields."""
         raise NotImplementedError
 
+    def has_quotes(self, source: Source) -> bool:
+        """Whether a field may be in quotes."""
+        return self.quoted
+
     def fields(self, source: Source) -> list[str]:
         """The first line's."""
         refuse_what_is_no_text(source)
-        return split_fields(first_line(source), self.separator(source))
+        separator = self.separator(source)
+        quoted = self.has_quotes(source)
+        return split_fields(first_line(source), separator, quoted=quoted)
 
     def read(self, source: Source, names: Sequence[str] = ()) -> Read:
         """All columns as strings."""
         import polars as pl
 
         refuse_what_is_no_text(source)
-        separator = self.separator(source)
+        separator, quoted = self.separator(source), self.has_quotes(source)
+        skipped = int(source.start.startswith(_SEPARATOR))  # Excel's line that states it
         content = source.plain_path or source.read()
         try:
-            frame = _parsed(content, separator, names, quoted=self.quoted)
+            frame = _parsed(content, separator, names, quoted=quoted, skipped=skipped)
         except pl.exceptions.PolarsError as error:
-            shorter = _without_empty_last_cells(source, separator, self.quoted)
+            shorter = _without_empty_last_cells(source, separator, quoted)
             if shorter is None:
                 raise _bad_text(source, separator, len(names), str(error)) from None
-            frame = _parsed(shorter, separator, names, quoted=self.quoted)
-        first = 1 if names else 2
-        origin = Origin(source.name, frame.height, first, source=source, quoted=self.quoted)
+            try:
+                frame = _parsed(shorter, separator, names, quoted=quoted, skipped=skipped)
+            except pl.exceptions.PolarsError as again:
+                raise _bad_text(source, separator, len(names), str(again)) from None
+        first = skipped + (1 if names else 2)
+        origin = Origin(source.name, frame.height, first, source=source, quoted=quoted)
         return _without_blank_rows(origin, frame)
 
     def rows(self, source: Source, names: Sequence[str] = ()) -> Iterator[Row]:
         """Every line must have as many fields as the header, or as there are `names`."""
-        for line, fields in self._lines(source):
-            if not any(fields):
+        for line, fields in self.lines(source, text_of(source)):
+            if not any(fields) or (line == 1 and source.start.startswith(_SEPARATOR)):
                 continue
             if not names:
                 names = [field.strip() for field in fields]
@@ -67,31 +82,42 @@ class Text(Format):
                 raise source.error(_wrong_width(fields, names), line)
             yield line, dict(zip(names, fields, strict=True))
 
-    def _lines(self, source: Source) -> Iterator[tuple[int, list[str]]]:
-        text = text_of(source)
-        if not self.quoted:
-            separator = self.separator(source)
+    def lines(self, source: Source, text: str) -> Iterator[tuple[int, list[str]]]:
+        """The lines of a text on which rows begin, and the fields of these rows."""
+        separator = self.separator(source)
+        if not self.has_quotes(source):
             for line, row in enumerate(text.split("\n"), 1):
                 yield line, row.rstrip("\r").split(separator)
             return
-        reader = _csv_reader(io.StringIO(text, newline=""), self.separator(source))
+        reader = _csv_reader(io.StringIO(text, newline=""), separator)
         line = 1
-        for fields in reader:
-            yield line, fields
-            line = reader.line_num + 1  # a quoted field may go over several lines
+        try:
+            for fields in reader:
+                yield line, fields
+                line = reader.line_num + 1  # a quoted field may go over several lines
+        except csv.Error as error:
+            raise source.error(f"not CSV: {error}", line) from None
 
 
 class Tsv(Text):
-    """A tab between fields, no quotes."""
+    """A tab between fields; quotes only where the header has them."""
 
     name = "tsv"
     suffixes = (".tsv", ".tab")
 
     def matches(self, source: Source) -> bool:
-        """A tab in the first line, unless tabs and blanks are mixed as in TREC's files."""
+        """A tab in the first line, unless tabs and blanks are mixed as in TREC's files: there,
+        single tabs do not give its columns.
+        """
         line = first_line(source)
-        mixed = _looks_like_trec(line) and len(line.split("\t")) < len(line.split())
-        return "\t" in line and not mixed
+        if "\t" not in line:
+            return False
+        cells = line.split("\t")
+        return (len(cells) <= _RUN and _are_trecs(cells)) or not _are_trecs(line.split())
+
+    def has_quotes(self, source: Source) -> bool:
+        """Where the first field of the header is in quotes."""
+        return bool(re.match(r'"[^"\t]*"(\t|$)', first_line(source)))
 
     def separator(self, source: Source) -> str:
         """The tab."""
@@ -107,11 +133,13 @@ class Csv(Text):
 
     name = "csv"
     before = "trec"
-    suffixes = (".csv",)
+    suffixes: tuple[str, ...] = (".csv",)
     quoted = True
 
     def matches(self, source: Source) -> bool:
         """A comma or semicolon in the first line, which has no more columns by blanks."""
+        if source.start.startswith(_SEPARATOR):
+            return True
         line = first_line(source)
         if "," not in line and ";" not in line:
             return False
@@ -119,16 +147,43 @@ class Csv(Text):
             return True
         by_blanks = len(line.split())
         columns = len(split_fields(line, self.separator(source)))
-        return not _looks_like_trec(line) and (by_blanks < 4 or columns > by_blanks)
+        return not _are_trecs(line.split()) and (by_blanks < 4 or columns > by_blanks)
 
     def separator(self, source: Source) -> str:
-        """The comma, unless the first line has more semicolons outside of quotes."""
+        """The comma, unless the first line has more semicolons outside of quotes, or states it."""
+        if source.start.startswith(_SEPARATOR):
+            stated = source.start[len(_SEPARATOR) :].split(b"\n")[0].strip(b'\r"')
+            return stated.decode("ascii", "replace")[:1] or ","
         line = first_line(source)
         return max(",;", key=lambda mark: len(split_fields(line, mark)))
 
     def write(self, frame: pl.DataFrame, name: str) -> bytes:
         """With a header, commas, and quotes where they are needed."""
         return bytes_by(frame.write_csv)
+
+
+class Qualtrics(Csv):
+    """Answers to a survey: two lines after the header are about the questions."""
+
+    name = "qualtrics"
+    before = "csv"
+    suffixes = ()
+
+    def matches(self, source: Source) -> bool:
+        """The questions' ids in the third line."""
+        return b'""ImportId""' in source.start and super().matches(source)
+
+    def read(self, source: Source, names: Sequence[str] = ()) -> Read:
+        """Without these lines."""
+        import numpy as np
+
+        origin, read = super().read(source, names)
+        frame = read.lazy().collect()
+        return origin.of_rows(np.arange(2, max(frame.height, 2))), frame[2:]
+
+    def rows(self, source: Source, names: Sequence[str] = ()) -> Iterator[Row]:
+        """Without these lines."""
+        return itertools.islice(super().rows(source, names), 2, None)
 
 
 class Trec(Text):
@@ -153,14 +208,22 @@ class Trec(Text):
         refuse_what_is_no_text(source)
         data = source.read()
         first = 1 if names else 2
-        frame = _regular(source.start, data, names)
+        comments = b"#" in data and (data.startswith(b"#") or b"\n#" in data)
+        frame = None if comments else _regular(source.start, data, names)
         if frame is not None:
             return Origin(source.name, frame.height, first, source=source), frame
+        data = _squeezed(data)
+        notes: tuple[str, ...] = ()
+        if comments:
+            data, notes = _without_comments(source, data)
         try:
-            frame = _parsed(_squeezed(data), " ", names)
+            frame = _parsed(data, " ", names)
         except pl.exceptions.PolarsError as error:
-            raise _bad_text(source, " ", len(names), str(error)) from None
-        origin = Origin(source.name, frame.height, first, source=source)
+            shorter = _first_fields(data, len(names)) if len(names) == _RUN else None
+            if shorter is None:
+                raise _bad_text(source, " ", len(names), str(error)) from None
+            frame = _parsed(shorter, " ", names)
+        origin = Origin(source.name, frame.height, first, source=source, notes=notes)
         origin, frame = _without_blank_rows(origin, frame)
         if names:
             _refuse_short_lines(origin, frame, names)
@@ -184,6 +247,9 @@ class Trec(Text):
         else:
             message = f"{name}: this has no TREC form; use .tsv, .csv, .jsonl or .parquet"
             raise UsageError(message)
+        if (frame["topic"] == "#").any():
+            message = "a topic is called #, as comments begin in TREC's form; use the suffix .tsv"
+            raise InputError(message, file=name)
         return _unquoted(frame, name, " ", header=False, forbidden=" \t\n\r")
 
 
@@ -193,15 +259,28 @@ class Trec(Text):
 def first_line(source: Source) -> str:
     """The first line that is not blank."""
     start = source.start.lstrip(b"\r\n")
+    if start.startswith(_SEPARATOR):
+        start = start.partition(b"\n")[2].lstrip(b"\r\n")
     if b"\n" not in start and len(source.start) >= START:
         start = source.read().lstrip(b"\r\n")  # a very long line
-    return start.split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r")
+    line = start.split(b"\n", 1)[0].decode("utf-8", "replace").rstrip("\r")
+    return _after_comments(start) or line if line.startswith("#") else line
 
 
-def split_fields(line: str, separator: str) -> list[str]:
+def _after_comments(start: bytes) -> str:
+    """The first of TREC's lines after comments, if that is what follows them."""
+    lines = start.decode("utf-8", "replace").splitlines()
+    line = next((line for line in lines if line.strip() and not line.startswith("#")), "")
+    return line if _are_trecs(line.split()) else ""
+
+
+def split_fields(line: str, separator: str, *, quoted: bool = False) -> list[str]:
     """The fields of one line; blanks separate any number at a time."""
-    if separator in (",", ";"):
-        return next(_csv_reader([line], separator), [])
+    if quoted or separator in (",", ";"):
+        try:
+            return next(_csv_reader([line], separator), [])
+        except csv.Error:
+            return [line]  # whoever reads the file says what is wrong with it
     return line.split() if separator == " " else line.split(separator)
 
 
@@ -210,10 +289,11 @@ def _csv_reader(lines: Iterable[str], separator: str) -> Any:
     return csv.reader(lines, delimiter=separator)
 
 
-def _looks_like_trec(line: str) -> bool:
-    """Whether these are TREC's columns: four, the last a number, or six, the fifth a number."""
-    fields = line.split()
-    number = {4: 3, 6: 4}.get(len(fields))
+def _are_trecs(fields: Sequence[str]) -> bool:
+    """Whether these are TREC's columns: four, the last a number, or six, the fifth a number (more
+    than six are a run's, too).
+    """
+    number = 3 if len(fields) == 4 else 4 if len(fields) >= 6 else None
     return number is not None and is_number(fields[number])
 
 
@@ -224,7 +304,7 @@ def text_of(source: Source) -> str:
     """A file's text; an error if it is empty or not UTF-8."""
     data = source.read()
     if not data.strip():
-        raise source.error(_EMPTY)
+        raise source.error(EMPTY)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -235,7 +315,13 @@ def refuse_what_is_no_text(source: Source) -> None:
     """An error for an empty file, and for bytes that are no text."""
     start = source.start
     if not start.strip() and (len(start) < START or not source.read().strip()):
-        raise source.error(_EMPTY)
+        raise source.error(EMPTY)
+    if b"\r" in start and b"\n" not in start:
+        raise source.error(
+            "lines end as on old Macs (CR alone); save the file with other line ends"
+        )
+    if start.startswith(_LZ4):
+        raise source.error("lz4, as ranx saves it; save it again: .save('qrels.json') or .parquet")
     if b"\0" in start:
         raise source.error("this is neither text nor Parquet; is it the right file?")
 
@@ -247,6 +333,7 @@ def _parsed(
     *,
     quoted: bool = False,
     only: Sequence[str] = (),
+    skipped: int = 0,
 ) -> pl.DataFrame:
     """Columns as strings: all, or `only` these, where Polars takes no notice of longer lines."""
     import polars as pl
@@ -260,6 +347,7 @@ def _parsed(
         missing_columns="insert" if names else None,
         separator=separator,
         quote_char='"' if quoted else None,
+        skip_lines=skipped,
         glob=False,
     )
 
@@ -350,6 +438,37 @@ def _regular(start: bytes, data: bytes, names: Sequence[str]) -> pl.DataFrame | 
         return None
     regular = not names or data.count(b" ") == frame.height * (len(names) - 1)
     return frame if regular else None
+
+
+def _without_comments(source: Source, data: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """Lines that begin with # emptied, but for those of a topic whose name begins so; both said."""
+    lines = data.split(b"\n")
+    said = [at for at, line in enumerate(lines) if line.startswith(b"#")]
+    fields = {at: lines[at].decode("utf-8", "replace").split() for at in said}
+    rows = [at for at in said if fields[at][0] != "#" and _are_trecs(fields[at])]
+    for at in set(said) - set(rows):
+        lines[at] = b""
+    notes = []
+    if len(rows) < len(said):
+        notes.append(f"{source.name}: {len(said) - len(rows)} lines are comments (#): left out")
+    if rows:
+        name = fields[rows[0]][0]
+        notes.append(f"{source.name}:{rows[0] + 1}: {name} is taken for a topic, not for a comment")
+    return b"\n".join(lines), tuple(notes)
+
+
+def _first_fields(data: bytes, width: int) -> bytes | None:
+    """Lines without what follows the last column of a run, as trec_eval reads them; nothing if
+    one has its rank elsewhere, since a name holds a blank.
+    """
+    lines = [line.split(b" ") for line in data.split(b"\n")]
+    if not all(len(fields) <= width or fields[3].isdigit() for fields in lines):
+        return None
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return None
+    return b"\n".join(b" ".join(fields[:width]) for fields in lines)
 
 
 def _refuse_short_lines(origin: Origin, frame: pl.DataFrame, names: Sequence[str]) -> None:

@@ -1,0 +1,132 @@
+"""Label Studio: its JSON (also snapshots), JSON_MIN, CSV and TSV; choices and ratings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from qrowd.io.formats.tool import Layout, Tool
+from qrowd.io.roles import SYNONYMS, plain_name, recognised
+from qrowd.io.source import Source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_CONTROL, _GOLD = "control", "ground truth"  # columns that are looked at, and left out
+_FLAT = {"annotator", "annotation_id", "created_at", "updated_at", "lead_time"}
+_OWN = {*_FLAT, "id"}
+
+
+class LabelStudio(Tool):
+    """Tasks with `data`, `annotations` and `predictions`.
+
+    Cancelled annotations are left out, drafts too; predictions are judgements of machines, and what
+    is flagged as ground truth is gold. Somebody all of whose annotations are gold judged nothing.
+    """
+
+    name = "label-studio"
+    title = "Label Studio's JSON"
+
+    def knows(self, record: Mapping[str, Any]) -> bool:
+        """A task with annotations."""
+        return isinstance(record.get("data"), dict) and isinstance(record.get("annotations"), list)
+
+    def layouts(self, record: Mapping[str, Any], gold: bool) -> list[Layout]:
+        """Annotations, predictions by themselves, and predictions that annotations began with."""
+        data = {
+            role: f"data.{name}"
+            for role, name in recognised(list(record["data"]), ("topic", "doc")).items()
+        }
+        data.setdefault("doc", "id")
+        who = "completed_by"
+        if any(isinstance(each.get(who), dict) for each in record["annotations"]):
+            who += ".email"
+        people = {
+            **_answers(data, "annotations[]", who),
+            "seconds": "annotations[].lead_time",
+            "time": "annotations[].created_at",
+            _GOLD: "annotations[].ground_truth",
+        }
+        done = "annotations[].was_cancelled!=true"
+        if gold:
+            return [Layout(people, (done, "annotations[].ground_truth=true"))]
+        machines = [
+            Layout(_answers(data, at, "model_version"), always={"kind": "machine"}, once=True)
+            for at in ("predictions[]", "annotations[].prediction")
+        ]
+        return [Layout(people, (done,)), *machines]
+
+    def settled(
+        self, source: Source, kept: Any, frame: pl.DataFrame, gold: bool
+    ) -> tuple[Any, pl.DataFrame, list[str]]:
+        """Answers to one control, without those of who only gave gold."""
+        import polars as pl
+
+        graded = pl.col("grade").is_not_null()
+        machine = pl.lit(False) if gold else pl.col("kind").fill_null("") == "machine"
+        frame = frame.with_columns(pl.Series("row", kept))
+        # a comment beside a grade is no answer without a grade; a prediction may be named only
+        stays = graded | (~machine & ~graded.any().over("row", "assessor"))
+        control = self._control(source, frame.filter(graded)[_CONTROL].unique().to_list())
+        stays &= (pl.col(_CONTROL) == control) | ~graded
+        notes = []
+        if not gold:
+            flagged = pl.col(_GOLD).fill_null("false") == "true"
+            only = flagged.all().over("assessor") & ~machine
+            count = frame.filter(stays).select(only.sum()).item()
+            if count:
+                notes.append(
+                    f"{count} by who only gave ground truth: gold, if the file is named as --gold"
+                )
+            stays &= ~only
+        rows = frame.select(stays.alias("stays")).to_series()
+        columns = [name for name in frame.columns if name not in (_GOLD, _CONTROL, "row")]
+        return kept[rows.to_numpy()], frame.filter(rows).select(columns), notes
+
+    def _control(self, source: Source, names: Sequence[str]) -> str:
+        """The control that asks for the grade, where there are several."""
+        if len(names) > 1 and not (likeliest := recognised(names, ("grade",))):
+            raise source.error(
+                f"several controls have answers ({', '.join(sorted(names))}); choose one: --where "
+                f"'annotations[].result[].from_name={min(names)}'"
+            )
+        return names[0] if len(names) == 1 else likeliest["grade"] if names else ""
+
+
+def _answers(data: Mapping[str, str], at: str, who: str) -> dict[str, str]:
+    return {
+        **data,
+        "assessor": f"{at}.{who}",
+        "grade": f"{at}.result[].value.choices|rating|number",
+        _CONTROL: f"{at}.result[].from_name",
+    }
+
+
+class LabelStudioTable(Tool):
+    """CSV, TSV and JSON_MIN: an annotation in each row, columns named after data and controls."""
+
+    name = "label-studio-table"
+    title = "Label Studio's table"
+
+    def knows(self, record: Mapping[str, Any]) -> bool:
+        """An annotation's own columns."""
+        return record.keys() >= _FLAT
+
+    def layouts(self, record: Mapping[str, Any], gold: bool) -> list[Layout]:
+        """The column of grades is called so, or holds a rating."""
+        names = [name for name in record if name not in _OWN]
+        columns = recognised(names, ("topic", "doc", "grade"))
+        stars = [name for name in names if re.search(r"\brating\b", str(record[name] or ""))]
+        if stars:
+            columns["grade"] = f"{stars[0]}[0].rating"
+        if "grade" not in columns:
+            known = {plain_name(word) for words in SYNONYMS.values() for word in words.split()}
+            texts = {"text", "title", "body", "comment", "reason", *known}
+            rest = [name for name in names if plain_name(name) not in texts]
+            columns |= {"grade": rest[0]} if len(rest) == 1 else {}
+        if gold or "grade" not in columns:
+            return []
+        columns.setdefault("doc", "id")
+        extras = {"assessor": "annotator", "seconds": "lead_time", "time": "created_at"}
+        return [Layout(columns | extras)]

@@ -1,0 +1,165 @@
+"""What the format of a tool is: how its files are recognised, and which paths lead to what."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from qrowd.errors import FormatError
+from qrowd.io.formats.format import Format, Read, Row
+from qrowd.io.formats.json import NOT_JSON, JsonArray, JsonLines
+from qrowd.io.formats.parquet import Parquet
+from qrowd.io.formats.text import Csv, Text, Tsv
+from qrowd.io.origin import Origin
+from qrowd.io.paths import EACH
+from qrowd.io.roles import SYNONYMS
+from qrowd.io.source import Source
+from qrowd.io.where import chosen, overridden
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_BASES = (Parquet(), JsonArray(), JsonLines(), Tsv(), Csv())
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where a tool's columns are: paths as those of --columns, conditions as those of --where."""
+
+    columns: Mapping[str, str]
+    where: tuple[str, ...] = ()
+    always: Mapping[str, str] = field(default_factory=dict)
+    """Columns that say the same in all rows."""
+    once: bool = False
+    """Rows that are alike are one."""
+
+    def has(self, condition: str) -> bool:
+        """Whether a condition is about these rows, and not about another list of the records."""
+        name, in_list, _ = condition.partition(EACH)
+        return not in_list or any(path.startswith(name + EACH) for path in self.columns.values())
+
+
+class Tool(Format):
+    """The files of one tool, over a plain format: `layouts` says where its columns are."""
+
+    title: str
+    before = "parquet"
+
+    def base(self, source: Source) -> Format | None:
+        """The plain format that a file is written in, as far as tools use one."""
+        return next((form for form in _BASES if form.matches(source)), None)
+
+    def matches(self, source: Source) -> bool:
+        """Whether the first record has the tool's keys."""
+        return self.knows(first_record(source, self.base(source)))
+
+    def knows(self, record: Mapping[str, Any]) -> bool:
+        """Whether this is a record of the tool; {} where a file has none."""
+        raise NotImplementedError
+
+    def layouts(self, record: Mapping[str, Any], gold: bool) -> list[Layout]:
+        """Where judgements are, or gold; by the first record. None: there are none in it."""
+        raise NotImplementedError
+
+    def beside(self, record: Mapping[str, Any]) -> bool:
+        """Whether this is a record of a file that lies beside judgements, and holds none."""
+        return False
+
+    def rows(self, source: Source, names: Sequence[str] = ()) -> Iterator[Row]:
+        """The records as they are."""
+        base = self.base(source)
+        assert base is not None
+        return base.rows(source, names)
+
+    def read(self, source: Source, names: Sequence[str] = ()) -> Read:
+        """The judgements."""
+        return self.laid_out(source)
+
+    def laid_out(self, source: Source, gold: bool = False, where: Sequence[str] = ()) -> Read:
+        """The judgements, or the gold, under our names."""
+        import numpy as np
+        import polars as pl
+
+        base = self.base(source)
+        layouts = self.layouts(first_record(source, base), gold)
+        if not layouts:
+            what = "gold" if gold else "judgements"
+            raise source.error(f"{self.title}: no {what} in it, by the keys of its first record")
+        rows = list(self.rows(source))
+        frames, numbers, notes = [], [], []
+        for layout in layouts:
+            conditions = overridden(layout.where, list(filter(layout.has, where)))
+            kept, frame, note = chosen(source, rows, layout.columns, conditions)
+            frame = frame.with_columns(
+                pl.lit(text).alias(name) for name, text in layout.always.items()
+            )
+            if layout.once:
+                first = frame.select(pl.struct(pl.all()).is_first_distinct()).to_series()
+                kept, frame = kept[first.to_numpy()], frame.filter(first)
+            frames.append(frame)
+            numbers.append(kept)
+            notes += note
+        frame = pl.concat(frames, how="diagonal_relaxed")
+        kept, frame, settled = self.settled(source, np.concatenate(numbers), frame, gold)
+        lines = bool(rows) and rows[0][0] > 0
+        origin = Origin(
+            source.name,
+            frame.height,
+            1 if lines else 0,
+            kept=kept,
+            source=source,
+            about={"file of": self.title, **_of_roles(layouts[0].columns)},
+            notes=tuple(f"{source.name}: {self.title}: {note}" for note in (*notes, *settled)),
+        )
+        return origin, frame
+
+    def settled(
+        self, source: Source, kept: Any, frame: pl.DataFrame, gold: bool
+    ) -> tuple[Any, pl.DataFrame, list[str]]:
+        """The rows that count, and what to say of others."""
+        return kept, frame, []
+
+
+def _of_roles(columns: Mapping[str, str]) -> dict[str, str]:
+    return {role: path for role, path in columns.items() if role in SYNONYMS}
+
+
+def first_record(source: Source, base: Format | None) -> dict[str, Any]:
+    """The first record of a file, {} if it has none: of a JSON object all of it, else a row."""
+    if base is None:
+        return {}
+    from polars.exceptions import PolarsError
+
+    kept: dict[str, Any] | None = vars(source).get("_first_record")
+    if kept is None:
+        try:
+            kept = _first(source, base)
+        except (
+            FormatError,
+            PolarsError,
+            *NOT_JSON,
+        ):  # whoever reads the file says what is wrong with it
+            kept = {}
+        vars(source)["_first_record"] = kept
+    return kept
+
+
+def _first(source: Source, base: Format) -> dict[str, Any]:
+    if isinstance(base, Text):
+        lines = base.lines(source, source.start.decode("utf-8", "replace"))
+        some = [fields for _, fields in itertools.islice(lines, 5) if any(fields)]
+        header, first = [*some, [], []][:2]
+        return dict(itertools.zip_longest(header, first[: len(header)]))
+    if isinstance(base, JsonArray | JsonLines):
+        text = source.start.decode("utf-8", "ignore").lstrip("[ \r\n\t")
+        with contextlib.suppress(*NOT_JSON):  # it may be longer than the start
+            record = json.JSONDecoder().raw_decode(text)[0]
+            return record if isinstance(record, dict) else {}
+    if isinstance(base, Parquet):
+        rows = base.read(source)[1].lazy().head(1).collect().to_dicts()
+        return rows[0] if rows else {}
+    return next(iter(base.rows(source)), (0, {}))[1]
