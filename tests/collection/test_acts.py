@@ -139,6 +139,7 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
         details = {"worker": 3}
     elif act == "readmit":
         site.whole(site.worker("cat"), wrong)  # all gold wrong: surely worse
+        site.clock.forward(1)
         details = {"worker": 3}
     elif act == "void answers":
         details = {"worker": 1}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import or_, select
+from sqlalchemy import distinct, func, or_, select
 
 from qrowd.collection.books import ledger, notices
 from qrowd.collection.database.schema import Assignment, Outcome, assignment, outcome, worker
@@ -118,8 +118,7 @@ def ended(work: Work, assigned: Assignment) -> Ended:
 
 def _warned(work: Work, assigned: Assignment) -> bool:
     """Whether one more failure of the checks that this batch failed screens its worker out."""
-    failures = worker_of(work, assigned.worker_id).failed_hits
-    last = failures + 1 >= work.plan.checks.screen_out_after
+    last = _failures(work, assigned.worker_id) + 1 >= work.plan.checks.screen_out_after
     actions = {row.action for row in _failed_outcomes(work, assigned)}
     return assigned.state == "excluded" and "screen-out" in actions and last
 
@@ -131,10 +130,10 @@ def apply_outcome(work: Work, assigned: Assignment) -> Assignment:
     if assigned.kind == "review":
         peer_review.settle_review(work, assigned)
     actions = {row.action for row in _failed_outcomes(work, assigned)}
-    is_out = False
-    if actions & {"exclude", "screen-out"}:
-        failures = _count_failure(work, assigned)
-        is_out = "screen-out" in actions and failures >= work.plan.checks.screen_out_after
+    if actions & {"exclude", "screen-out", SURELY}:
+        _count_failure(work, assigned)
+    after = work.plan.checks.screen_out_after
+    is_out = "screen-out" in actions and _failures(work, assigned.worker_id) >= after
     if assigned.kind == "judge" and work.plan.acts(SURELY):
         is_out = checks.is_surely_worse(work, assigned) or is_out
     if is_out:
@@ -171,10 +170,26 @@ def failed_checks(work: Work, batches: Sequence[Assignment]) -> dict[int, list[s
     return {number: sorted(names) for number, names in failed.items()}
 
 
-def _count_failure(work: Work, assigned: Assignment) -> int:
+def _count_failure(work: Work, assigned: Assignment) -> None:
     failures = int(worker_of(work, assigned.worker_id).failed_hits) + 1
     _set_worker(work, assigned.worker_id, failed_hits=failures)
-    return failures
+
+
+def _failures(work: Work, worker_id: int) -> int:
+    """Failed batches that count for `screen_out_after`, since the worker was let in again.
+
+    Not those that failed under `screen-out-surely` alone, nor those that the worker gave back.
+    """
+    a, since = assignment.c, worker_of(work, worker_id).readmitted_at or 0
+    sent_back = (outcome.c.action == "return") & (a.state == "returned")
+    void = outcome.c.action.in_(("exclude", "screen-out")) & (a.state != "returned")
+    query = (
+        select(func.count(distinct(a.id)))
+        .join_from(assignment, outcome, outcome.c.assignment_id == a.id)
+        .where(a.worker_id == worker_id, a.finished_at > since, outcome.c.passed == 0)
+        .where(outcome.c.set_id.is_not(None), sent_back | void)
+    )
+    return work.number(query)
 
 
 def _set_worker(work: Work, worker_id: int, **columns: object) -> None:

@@ -160,7 +160,7 @@ def readmitted(work: Work, row: Worker) -> Details:
         move(work, batch, "restore")
     judged = work.count(assignment, assignment.c.worker_id == row.id, assignment.c.kind == "judge")
     state = "qualified" if judged or not work.plan.qualification.sets else "new"
-    columns = {"state": state, "failed_hits": 0, "readmitted_at": work.now}
+    columns = {"state": state, "readmitted_at": work.now}
     work.update(worker, worker.c.id == row.id, **columns)
     before = {name: getattr(row, name) for name in columns}
     return {"readmitted": row.id, "before": before, "batch": batch and undo_details(batch)}
