@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select
 from tests.browser.serving import Site, serve, settings_in
 from tests.browser.test_accessibility import problems
-from tests.collection.making import PLAN, make_site, material, wrong
+from tests.collection.making import EXCLUDING, make_site, material, wrong
 
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import assignment
@@ -46,7 +46,7 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A campaign with work, runs and results, served; its organiser has an account."""
     folder = tmp_path_factory.mktemp("live")
     settings = settings_in(folder)
-    plan = PLAN.replace("seed = 1", 'seed = 1\naccept = "by hand"')
+    plan = EXCLUDING.replace("seed = 1", 'seed = 1\naccept = "by hand"')
     made = make_site(f"sqlite:///{settings.database}", plan, material(pool=9))
     for name, choose in (("ann", None), ("bob", wrong), ("cat", None), ("dan", None)):
         made.whole(made.worker(name), choose)

@@ -37,6 +37,8 @@ budget = 100.00
 [checks.seconds]
 at_least = 0
 """
+# who misses gold is paid and not counted, and stays
+EXCLUDING = f'{PLAN}[checks.binary]\naction = "exclude"\n'
 START = 1_800_000_000_000
 MINUTE = 60_000
 _seeds = itertools.count(3)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.collection.making import Site, wrong
+from pathlib import Path
+
+from tests.collection.making import EXCLUDING, Site, make_site, wrong
 
 from qrowd.collection.books import ledger
 from qrowd.collection.judging.offer import Offer
@@ -16,7 +18,8 @@ def test_from_the_first_batch_to_the_pay(site: Site) -> None:
     assert site.work(ledger.balance) == ledger.Balance(10000, 9900, 0, 100, 0)
 
 
-def test_who_misses_gold_is_paid_and_excluded(site: Site) -> None:
+def test_who_misses_gold_is_paid_and_excluded(tmp_path: Path) -> None:
+    site = make_site(f"sqlite:///{tmp_path / 'campaign.db'}", EXCLUDING)
     worker = site.worker("bob")
     ended = site.whole(worker, wrong)
     assert (ended.state, ended.failed) == ("excluded", ("binary",))

@@ -285,7 +285,7 @@ def test_documents_without_text(files: Path, capsys: pytest.CaptureFixture[str])
 
 def test_options_that_say_nothing(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, said = _misuse(["merge", "mv", "crowd.tsv", "--documents", "docs.jsonl"], capsys)
-    assert (code, "mv has no use for them; methods that do: gp" in said) == (2, True)
+    assert (code, "mv has no use for them; methods that do: auto, gp" in said) == (2, True)
     two = ["merge", "gp", "crowd.tsv", "--documents", "docs.jsonl", "--vectors", "x.npy"]
     assert _misuse(two, capsys)[0] == 2
     code, said = _misuse(["merge", "gp", "crowd.tsv"], capsys)

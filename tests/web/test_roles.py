@@ -134,6 +134,7 @@ RULES = {
         GET /api/campaigns/{name}/jobs/{number}
         GET /api/campaigns/{name}/money
         GET /api/campaigns/{name}/notices
+        GET /api/campaigns/{name}/overview
         GET /api/campaigns/{name}/results/{kind}
         GET /api/campaigns/{name}/status
         GET /api/campaigns/{name}/workers
@@ -143,6 +144,9 @@ RULES = {
         GET /campaigns/{name}/coverage
         GET /campaigns/{name}/decisions
         GET /campaigns/{name}/disputed
+        GET /campaigns/{name}/document
+        GET /campaigns/{name}/document/original
+        GET /campaigns/{name}/documents
         GET /campaigns/{name}/gold
         GET /campaigns/{name}/money
         GET /campaigns/{name}/quality

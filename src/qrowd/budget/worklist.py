@@ -82,7 +82,7 @@ def contradictions(
     >>> made = q.simulate(topics=12, documents=40, assessors=9, votes=2, text=0.6, seed=3)
     >>> todo = q.contradictions(made.judgements, made.documents, q.Joint(), number=20)
     >>> todo
-    Worklist(20 pairs; about 20 of them wrong)
+    Worklist(20 pairs; about 18 of them wrong)
     """
     require_choice("by", by, BY)
     if number is not None and number < 1:

@@ -38,7 +38,7 @@ NAMELESS: Files = Files()
 class Commands:
     """The commands of a study's tables; empty where none would print the same, or without files."""
 
-    data = assessors = couples = screening = merging = labels = systems = comparison = ""
+    data = agreement = assessors = couples = screening = merging = labels = systems = comparison = ""
 
     def __init__(self, done: Study, files: Files | None) -> None:
         self.done = done
@@ -49,6 +49,7 @@ class Commands:
         gold, given = f"{files.gold}{gold_cut}", f"{files.given}{gold_cut}"
         judged = f"{files.judgements}{files.grades}"
         quality = f"qrowd quality {judged}"
+        self.agreement = f"{quality} --agreement --resample {done.quality.over}"
         learned = f" --gold {given}" if done.given else ""
         if files.checked:
             self.data = f"qrowd check {files.checked}{files.grades}"

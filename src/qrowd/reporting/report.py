@@ -130,7 +130,7 @@ def _study_sections(done: Study, files: Files | None) -> list[Section]:
     sections = [
         _what_was_done(done),
         data_section(done.judgements, done.runs, done.gold, by.data),
-        agreement_section(done.quality),
+        agreement_section(done.quality, by.agreement),
         *([checks_section(done.quality)] if done.quality.gain is not None else []),
         skilled,
         *([screening_section(done.screened, by.screening)] if done.screened else []),

@@ -563,6 +563,7 @@ def acting(store: Store, clock: Clock) -> None:
     number = site.work(appeals.appeal_screen_out, won, "so did I")
     site.act("answer appeal", appeal=number, won=True, reply="you are right")
     site.act("readmit", worker=site.number(back))
+    site.act("void answers", worker=site.number(back))
     site.batch(site.worker("ann"))
 
 
@@ -674,12 +675,18 @@ def _campaign(store: Store, name: str, folder: Path) -> dict[str, Any]:
             "acts": dict(sorted(Counter(row.act for row in audit.acts(work)).items())),
             "reversible": sorted(audit.reversible(work, audit.acts(work))),
             "assignments": progress.counts(work, metadata.tables["assignment"]),
-            "workers": progress.counts(work, metadata.tables["worker"]),
+            "workers": _by_state(work),
             "notices": [[row.kind, row.about, row.text] for row in notices.notices(work)],
             "appeals": [[row.kind, row.number, row.text] for row in appeals.open_appeals(work)],
             "cases": [[row.topic, row.doc] for row in cases.queue(work)],
             "my_data": hashlib.sha256(body.encode()).hexdigest(),
         }
+
+
+def _by_state(work: Work) -> dict[str, int]:
+    """Everybody with a number, machines and experts too."""
+    rows = work.db.scalars(select(worker.c.state).where(work.own(worker)))
+    return dict(sorted(Counter(rows).items()))
 
 
 # --- drafts ---------------------------------------------------------------------------------------

@@ -96,15 +96,15 @@ def data_section(
     return Section("Data", tuple(parts))
 
 
-def agreement_section(quality: Quality) -> Section:
-    """Every coefficient with its interval."""
+def agreement_section(quality: Quality, command: str = "") -> Section:
+    """Every coefficient with its interval, which `command` prints."""
     agreed, over = quality.agreement, quality.over
     about = Prose(
         f"Of {grouped(agreed.pairs)} pairs {grouped(agreed.compared)} have two judgements or more. "
         "0 is what chance gives (raw agreement apart), 1 is perfect."
     )
     caption = f"Agreement of assessors, with {percent(agreed.level)} intervals over {over}"
-    return Section("Agreement", (about, Table(caption, agreed.table())))
+    return Section("Agreement", (about, Table(caption, agreed.table(), command=command)))
 
 
 def checks_section(quality: Quality) -> Section:
