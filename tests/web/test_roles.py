@@ -230,7 +230,12 @@ RULES = {
 RULE_OF = {
     line.strip(): rule for rule, lines in RULES.items() for line in lines.split("\n") if line
 }
-NAMED = ("/campaigns/{name}/experts/", "/api/campaigns/{name}/experts/", "/accounts/roles")
+NAMED = (
+    "/campaigns/{name}/document",
+    "/campaigns/{name}/experts/",
+    "/api/campaigns/{name}/experts/",
+    "/accounts/roles",
+)
 COUNTED = (
     account,
     audit,

@@ -85,7 +85,7 @@ class Commands:
             for name, line in merge.items()
         }
         if not self.assessors:
-            by_chosen = f"{quality} --probabilities {_stem(done.chosen)}.tsv"
+            by_chosen = f"{quality}{learned} --probabilities {_stem(done.chosen)}.tsv"
             self.assessors = "\n".join([*before, merge[done.chosen], by_chosen])
         if done.labels:
             score = "qrowd score {}.tsv " + f"{gold}{files.grades} --calibration"
