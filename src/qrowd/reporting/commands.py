@@ -38,7 +38,9 @@ NAMELESS: Files = Files()
 class Commands:
     """The commands of a study's tables; empty where none would print the same, or without files."""
 
-    data = agreement = assessors = couples = screening = merging = labels = systems = comparison = ""
+    data = agreement = assessors = couples = screening = merging = labels = systems = comparison = (
+        ""
+    )
 
     def __init__(self, done: Study, files: Files | None) -> None:
         self.done = done
