@@ -16,7 +16,7 @@ import pytest
 import qrowd
 from qrowd import registry
 
-WITH_EXTRAS = {"report": "matplotlib", "tfidf": "sklearn"}
+WITH_EXTRAS = {"report": "matplotlib", "tfidf": "sklearn", "contradictions": "sklearn"}
 ROOT = Path(__file__).parents[1]
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+pytest.importorskip("sklearn", reason="reading documents needs the extra `text`")
+
 import qrowd as q
 from qrowd.cli.main import main
 from qrowd.errors import ParameterError

@@ -7,6 +7,8 @@ import math
 import numpy as np
 import pytest
 
+pytest.importorskip("sklearn", reason="reading documents needs the extra `text`")
+
 import qrowd as q
 from qrowd.aggregation.fit import Fitting
 from qrowd.aggregation.judgements import joint
