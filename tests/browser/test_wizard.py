@@ -117,9 +117,8 @@ def answer_all(hands: Hands, paths: dict[str, Path]) -> None:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dry runs of a few robots."""
-    for name, value in (("TIMES", 2), ("MOST_JUDGEMENTS", 30), ("LEAST_ROBOTS", 6)):
-        monkeypatch.setattr(rehearsal, name, value)
+    """Two dry runs, of the whole campaign: of a part of it, their sum would be noise."""
+    monkeypatch.setattr(rehearsal, "TIMES", 2)
 
 
 @pytest.mark.usefixtures("quick")
@@ -147,10 +146,6 @@ def test_from_an_empty_folder_to_launched(browser: Browser, tmp_path: Path, url:
         hands.press("Launch")
         expect(page.get_by_text("This will cost about")).to_be_visible()
         assert problems(page) == []
-        # a dry run of six robots is noisy: it may say that the suggested budget is too small
-        sure = page.get_by_label("I am sure")
-        if sure.count():
-            sure.check()
         hands.press("Launch")
         expect(page.get_by_text("People can start now")).to_be_visible()
         with store.read("which-pages-help") as work:
