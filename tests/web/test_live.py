@@ -379,7 +379,9 @@ def test_a_draft_is_launched(tmp_path: Path) -> None:
         sign_in(server, "ann")
         assert "Not launched" in client.get(AT).text
         question, kept = asked(server, "", "launch")
-        assert re.search(r"planned, \d+\.\d\d EUR .*of 100\.00 EUR are spent", question)
+        assert re.search(
+            r"(?s)This costs (\d+\.\d\d EUR);.*planned, \1 .*of 100\.00 EUR are spent", question
+        )
         page = done(server, kept)
         assert state(server).state == "running"
         undo(server, page)
