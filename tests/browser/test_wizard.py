@@ -218,8 +218,10 @@ def test_fields_without_effect_are_grey_and_say_why(browser: Browser, tmp_path: 
         seconds.select_option("exclude")
         expect(after).to_be_disabled()
         expect(why).to_be_visible()
+        checks = page.url
         hands.press("Continue")
-        page.go_back()  # as the server shows it
+        page.wait_for_url(lambda url: url != checks)
+        page.goto(checks)  # as the server shows it
         expect(after).to_be_disabled()
         expect(why).to_be_visible()
         expect(after).to_have_value("2")  # kept, for when it matters again
