@@ -15,7 +15,7 @@ alone and one by an out-of-fold logistic regression on the texts of each topic.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -92,6 +92,16 @@ def collection_of(text: str, options: Options) -> Collection:
     return permuted(real, options.seed) if text == "permuted" else real
 
 
+def cases(options: Options) -> Iterator[tuple[Sequence[object], Collection, float, int]]:
+    """What each table goes through: its first three cells, and what they stand for."""
+    for text in options.texts:
+        collection = collection_of(text, options)
+        for hard in (0.0, 2.0):
+            for votes in options.votes:
+                errors = "hard pairs" if hard else "independent"
+                yield (text, errors, votes), collection, hard, votes
+
+
 def crowd(truth: q.Qrels, votes: int, hard: float, seed: int, assessors: int = 60) -> q.Judgements:
     """Judges with a sensitivity and a specificity of their own; `hard`: pairs differ for all."""
     random = np.random.default_rng([seed, votes, round(10 * hard)])
@@ -150,16 +160,8 @@ def crowds(options: Options) -> None:
         "text used",
         title=f"accuracy; {options.crowds} crowds each, from seed {options.seed}",
     )
-    for text in options.texts:
-        collection = collection_of(text, options)
-        for hard in (0.0, 2.0):
-            for votes in options.votes:
-                table.row(
-                    text,
-                    "hard pairs" if hard else "independent",
-                    votes,
-                    *cell(collection, hard, votes, options),
-                )
+    for case, collection, hard, votes in cases(options):
+        table.row(*case, *cell(collection, hard, votes, options))
 
 
 def cell(collection: Collection, hard: float, votes: int, options: Options) -> list[str]:
@@ -194,16 +196,8 @@ def with_gold(options: Options) -> None:
         "text used",
         title=f"{options.gold} random gold pairs, the others scored",
     )
-    for text in options.texts:
-        collection = collection_of(text, options)
-        for hard in (0.0, 2.0):
-            for votes in options.votes:
-                table.row(
-                    text,
-                    "hard pairs" if hard else "independent",
-                    votes,
-                    *gold_cell(collection, hard, votes, options),
-                )
+    for case, collection, hard, votes in cases(options):
+        table.row(*case, *gold_cell(collection, hard, votes, options))
 
 
 def gold_cell(collection: Collection, hard: float, votes: int, options: Options) -> list[str]:
@@ -238,16 +232,12 @@ def errors(options: Options) -> None:
         "of all errors in the first fifth",
         title="how many labels are wrong among those that are listed first",
     )
-    for text in options.texts:
-        collection = collection_of(text, options)
-        for hard in (0.0, 2.0):
-            for votes in options.votes:
-                rows = [
-                    found(collection, crowd(collection.truth, votes, hard, seed))
-                    for seed in range(options.seed, options.seed + options.crowds)
-                ]
-                figures = [f"{each:.2f}" for each in np.mean(rows, axis=0)]
-                table.row(text, "hard pairs" if hard else "independent", votes, *figures)
+    for case, collection, hard, votes in cases(options):
+        rows = [
+            found(collection, crowd(collection.truth, votes, hard, seed))
+            for seed in range(options.seed, options.seed + options.crowds)
+        ]
+        table.row(*case, *(f"{each:.2f}" for each in np.mean(rows, axis=0)))
 
 
 def found(collection: Collection, judgements: q.Judgements) -> list[float]:
