@@ -30,6 +30,12 @@ def example_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
+def quick_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`qrowd demo` without its campaign, which tests/cli/test_demo_campaign.py runs."""
+    monkeypatch.setattr("qrowd.cli.simulation._campaign", lambda folder, seed: [])
+
+
+@pytest.fixture
 def tiny_crowd() -> Judgements:
     """Three assessors, two topics, five pairs, binary; w3 is contrary; t2/d1 has a tie."""
     rows = [

@@ -18,6 +18,7 @@ import qrowd as q
 from qrowd.cli.main import main
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.usefixtures("quick_demo")
 
 
 def _help_examples() -> list[str]:

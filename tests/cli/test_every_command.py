@@ -68,6 +68,8 @@ LINES = {
 }
 UNTRIED = {"serve": "runs until it is stopped", "completion": "prints a script, never a result"}
 
+pytestmark = pytest.mark.usefixtures("quick_demo")
+
 # A value for each shared option; None: it has none.
 SHARED = {
     "--output": "result.tsv",
