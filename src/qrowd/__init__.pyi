@@ -14,6 +14,7 @@ from qrowd.comparison.compare import Comparison as Comparison
 from qrowd.data.consensus import Consensus as Consensus
 from qrowd.comparison.prediction_powered import Corrected as Corrected
 from qrowd.budget.curves import Curves as Curves
+from qrowd.budget.decisions import Decisions as Decisions
 from qrowd.quality.detection import Detection as Detection
 from qrowd.data.documents import Documents as Documents
 from qrowd.data.features import Features as Features
@@ -60,6 +61,7 @@ from qrowd.comparison.compare import compare as compare
 from qrowd.comparison.systems import compare_systems as compare_systems
 from qrowd.budget.worklist import contradictions as contradictions
 from qrowd.aggregation.correction import correct as correct
+from qrowd.budget.decisions import decisions as decisions
 from qrowd.evaluation.engine import evaluate as evaluate
 from qrowd.budget.votes import expected_majority as expected_majority
 from qrowd.registry import get as get
@@ -114,6 +116,7 @@ from qrowd.comparison.correlation import tau_a as tau_a
 from qrowd.comparison.correlation import tau_ap as tau_ap
 from qrowd.comparison.correlation import tau_b as tau_b
 from qrowd.content.vectors import tfidf as tfidf
+from qrowd.budget.worklist import undecided as undecided
 from qrowd.budget.loop import vote_by_vote as vote_by_vote
 from qrowd.content.similarity import with_text as with_text
 from qrowd.aggregation.judgements.auto import Automatic as Automatic

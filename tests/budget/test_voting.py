@@ -28,7 +28,7 @@ def content(made: q.Collection) -> q.Vectors:
 
 def test_the_least_voted_document_is_picked_and_its_own_votes_are_drawn(made: q.Collection) -> None:
     pool = Pool.of(made.judgements, made.truth)
-    draws = drawn(pool, 1, votes=3, copies=4, request="resample", seed=1)
+    draws = drawn(pool, votes=3, copies=4, request="resample", seed=1)[1]
     assert draws.document.shape == (4, 36)
     for order in draws.document.reshape(4, 3, 12):
         assert (np.sort(order, axis=1) == np.arange(12)).all()
@@ -43,7 +43,7 @@ def test_the_least_voted_document_is_picked_and_its_own_votes_are_drawn(made: q.
 
 def test_every_vote_of_a_document_is_as_likely(made: q.Collection) -> None:
     pool = Pool.of(made.judgements, made.truth)
-    draws = drawn(pool, 0, votes=40, copies=50, request="resample", seed=2)
+    draws = drawn(pool, votes=40, copies=50, request="resample", seed=2)[0]
     first = draws.document.ravel() == 0
     said = Counter(draws.assessor.ravel()[first].tolist())
     assert len(said) == 4
@@ -54,7 +54,7 @@ def test_draws_of_a_topic_do_not_depend_on_the_others(made: q.Collection) -> Non
     whole = Pool.of(made.judgements, made.truth)
     one = q.Index.of(["t02"])
     part = Pool.of(made.judgements[one], made.truth[one])
-    left, right = (drawn(pool, at, 2, 3, "resample", 0) for pool, at in ((whole, 1), (part, 0)))
+    left, right = (drawn(pool, 2, 3, "resample", 0)[at] for pool, at in ((whole, 1), (part, 0)))
     assert np.array_equal(left.document, right.document)
     assert np.array_equal(left.grade, right.grade)
 
@@ -113,7 +113,7 @@ def test_topics_are_left_out_and_named(made: q.Collection) -> None:
 def test_simulated_assessors_err_as_they_do_on_gold(made: q.Collection) -> None:
     pool = Pool.of(made.judgements, made.truth, "simulated")
     rates = error_rates(pool.judgements, pool.truth)
-    draws = drawn(pool, 0, votes=300, copies=20, request="simulated", seed=3)
+    draws = drawn(pool, votes=300, copies=20, request="simulated", seed=3)[0]
     truth = draws.truth[draws.document]
     for who in range(2):
         mine = (draws.assessor == who) & (truth == 1)

@@ -74,7 +74,8 @@ def test_the_command_and_that_its_rows_are_no_sample(
     q.save(collection.judgements, "crowd.tsv")
     assert collection.documents is not None
     q.save(collection.documents, "docs.jsonl")
-    main(["next", "crowd.tsv", "--documents", "docs.jsonl", "-n", "7", "-o", "todo.tsv"])
+    errors = ["--goal", "errors", "--documents", "docs.jsonl"]
+    main(["next", "crowd.tsv", *errors, "-n", "7", "-o", "todo.tsv"])
     assert "of the first 7 about" in capsys.readouterr().err
     lines = Path("todo.tsv").read_text().splitlines()
     assert lines[0].split("\t") == ["topic", "doc", "reason", "worth", "p_wrong", "probability"]
@@ -86,5 +87,5 @@ def test_the_command_and_that_its_rows_are_no_sample(
     assert stop.value.code == 1
     assert "chosen and not drawn at random" in capsys.readouterr().err
     with pytest.raises(SystemExit) as stop:
-        main(["next", "crowd.tsv"])
+        main(["next", "crowd.tsv", "--goal", "errors"])
     assert stop.value.code == 2

@@ -12,7 +12,7 @@ import numpy as np
 
 from qrowd import registry
 from qrowd.budget.curves import Curves
-from qrowd.budget.votes import REQUESTS, Draws, Pool, drawn, without_duplicates
+from qrowd.budget.votes import PICKS, REQUESTS, Draws, Pool, drawn, without_duplicates
 from qrowd.content.similarity import Alike
 from qrowd.content.vectors import likeness_of
 from qrowd.data.arrays import Floats
@@ -38,7 +38,9 @@ class Loop:
     draws for all methods. every: score after so many votes on a topic (of the largest one); None: 1
     or, where a method must be refitted, a tenth of the documents. ties: `expected` (half right),
     `coin` (fair), `prevalence` (a coin with the share of relevant votes so far). request:
-    `resample` real votes with replacement, or `simulated` assessors. at_least: leave out topics
+    `resample` real votes with replacement, take each of them `once` at most, or `simulated`
+    assessors. picks: which document is asked about next, `even` or by `margin` (see `next`), at
+    most `most` votes each; with several, each method under each of them. at_least: leave out topics
     where a document has fewer real votes. near: keep one of the documents of a topic that have this
     cosine or more; None: keep all.
     """
@@ -48,6 +50,8 @@ class Loop:
     every: int | None = None
     ties: str = "expected"
     request: str = "resample"
+    picks: tuple[str, ...] = ("even",)
+    most: int = 9
     at_least: int = 1
     near: float | None = None
     seed: int = 0
@@ -61,6 +65,13 @@ class Loop:
             raise ParameterError(f"near must be above 0 and at most 1, got {self.near:g}")
         require_choice("ties", self.ties, TIES)
         require_choice("request", self.request, REQUESTS)
+        for pick in self.picks:
+            require_choice("pick", pick, PICKS)
+        if "margin" in self.picks and self.most < self.votes:
+            raise ParameterError(
+                f"most must be at least the {self.votes} votes that documents have on average, "
+                f"got {self.most}"
+            )
 
 
 def vote_by_vote(
@@ -74,8 +85,9 @@ def vote_by_vote(
 ) -> Curves:
     """How right merged labels are after each vote: accuracy on gold, for each method and topic.
 
-    At each step one of the documents with the fewest votes is picked at random, one vote on it is
-    drawn, all votes so far are merged, and the labels of the documents with gold are scored.
+    At each step one of the documents with the fewest votes is picked at random (or another one,
+    `loop.picks`), one vote on it is drawn, all votes so far are merged, and the labels of the
+    documents with gold are scored.
     Methods that offer steps (`Incremental`) take the vote as it comes; others are fitted anew.
 
     >>> import qrowd as q
@@ -97,23 +109,27 @@ def vote_by_vote(
                 "near-duplicates are found by their text; on the command line --documents"
             )
         judgements, left_out = without_duplicates(judgements, gold, given.documents, loop.near)
-    pool = Pool.of(judgements, gold, loop.request, loop.at_least)
+    # without replacement there must be as many votes as are asked for
+    at_least = max(loop.at_least, loop.votes if loop.request == "once" else 1)
+    pool = Pool.of(judgements, gold, loop.request, at_least)
     if given.documents is not None:
         Alike.of(pool.judgements.pairs, given.documents)  # all have a text: checked before the work
-    topics = pool.judgements.pairs.topics
-    draws = [
-        drawn(pool, topic, loop.votes, loop.randomisations, loop.request, loop.seed)
-        for topic in range(len(topics))
+    topics, grid = pool.judgements.pairs.topics, _checkpoints(pool, loop, named)
+    names = [
+        each if pick == "even" else f"{each} by {pick}" for pick in loop.picks for each in named
     ]
-    course = _Course(pool, draws, _checkpoints(pool, loop, named), loop)
-    shape = (len(named), len(draws), loop.randomisations, len(course.grid))
-    accuracy = np.full(shape, np.nan)
-    for at, method in enumerate(named.values()):
-        run = course.stepped if isinstance(method, Incremental) else course.refitted
-        for done, of in run(method, given, accuracy[at]):
-            if progress is not None:
-                progress(at * 1000 + 1000 * done // of, len(named) * 1000, float("nan"))
-    return Curves(tuple(named), topics, course.grid, accuracy, (*left_out, *pool.notes), loop.seed)
+    accuracy = np.full((len(names), len(topics), loop.randomisations, len(grid)), np.nan)
+    for first, pick in enumerate(loop.picks):
+        draws = drawn(
+            pool, loop.votes, loop.randomisations, loop.request, loop.seed, pick, loop.most
+        )
+        course = _Course(pool, draws, grid, loop)
+        for at, method in enumerate(named.values(), first * len(named)):
+            run = course.stepped if isinstance(method, Incremental) else course.refitted
+            for done, of in run(method, given, accuracy[at]):
+                if progress is not None:
+                    progress(at * 1000 + 1000 * done // of, len(names) * 1000, float("nan"))
+    return Curves(tuple(names), topics, grid, accuracy, (*left_out, *pool.notes), loop.seed)
 
 
 def _named(methods: Sequence[str | Merger] | Mapping[str, Merger]) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
+from qrowd.budget.decisions import FinalVote
 from qrowd.content.similarity import distinct
 from qrowd.data.arrays import Codes, Floats, Grades, Mask
 from qrowd.data.documents import Documents, Likeness
@@ -14,7 +16,9 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError, ScaleError
 
-REQUESTS = ("resample", "simulated")
+REQUESTS = ("resample", "once", "simulated")
+PICKS = ("even", "margin")
+A = TypeVar("A", Codes, Grades)
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,28 +113,143 @@ class Draws:
         return random.random((len(self.document), len(self.gold)))
 
 
-def drawn(pool: Pool, topic: int, votes: int, copies: int, request: str, seed: int) -> Draws:
-    """Votes on one topic: of the documents with the fewest votes one at random, then an answer.
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """One topic's documents in the order of `even`, and the answers on each of them.
 
-    `resample`: one of the document's real votes, with replacement. `simulated`: an assessor of the
-    crowd, by how much they judge, who errs as often as on gold. What other topics are there does
-    not matter.
+    order[randomisation, round, place] is a document; assessor and grade[randomisation, round,
+    document] are its first, second, ... answer, whoever asks for it, and `available` of them exist.
     """
-    pairs = pool.judgements.pairs
-    rows = slice(*(int(at) for at in pairs.topic_starts[topic : topic + 2]))
-    n = rows.stop - rows.start
-    name = int(pairs.topics.hashes(np.array([topic], np.int32))[0])
-    key = (seed, name % 2**32, name >> 32)
-    random = np.random.default_rng([*key, 0])
-    order = np.argsort(random.random((copies, votes, n)), axis=2).reshape(copies, votes * n)
-    answer = _resampled if request == "resample" else _simulated
-    assessor, grade = answer(pool, rows.start + order, random)
-    truth = pool.truth[rows]
-    gold = np.flatnonzero(truth >= 0).astype(np.int32)
-    inside = pairs.topic == topic
-    return Draws(
-        rows, pairs.select(inside), gold, truth[gold], order.astype(np.int32), assessor, grade, key
-    )
+
+    rows: slice
+    order: Codes
+    assessor: Codes
+    grade: Grades
+    available: Codes
+    key: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls, pool: Pool, topic: int, votes: int, rounds: int, copies: int, request: str, seed: int
+    ) -> Stream:
+        """Of one topic: `votes` rounds in the order of `even`, and answers for `rounds` of them."""
+        pairs = pool.judgements.pairs
+        rows = slice(*(int(at) for at in pairs.topic_starts[topic : topic + 2]))
+        n = rows.stop - rows.start
+        name = int(pairs.topics.hashes(np.array([topic], np.int32))[0])
+        key = (seed, name % 2**32, name >> 32)
+        random, more = (np.random.default_rng([*key, part]) for part in (0, 2))
+        order = np.argsort(random.random((copies, votes, n)), axis=2).astype(np.int32)
+        available = np.full(n, rounds)
+        if request == "once":
+            available = np.diff(pool.judgements.pair_starts)[rows]
+            row = _shuffled(pool, rows, rounds, copies, more)
+            assessor, grade = pool.judgements.assessor[row], pool.judgements.grade[row]
+        else:
+            answer = _resampled if request == "resample" else _simulated
+            each = np.broadcast_to(np.arange(n, dtype=np.int32), (copies, rounds - votes, n))
+            documents = np.concatenate([order, each], axis=1)
+            first, further = (
+                answer(pool, rows.start + part, chance)
+                for part, chance in ((order, random), (each, more))
+            )
+            assessor = _by_document(documents, first[0], further[0])
+            grade = _by_document(documents, first[1], further[1])
+        return cls(rows, order, assessor, grade, available, key)
+
+    def draws(self, pool: Pool, topic: int, document: Codes) -> Draws:
+        """The answers, if documents are asked about in this order: [randomisation, vote]."""
+        copies, total = document.shape
+        which = np.empty_like(document)  # of a document's answers
+        count = np.zeros((copies, len(self.available)), np.int32)
+        copy = np.arange(copies)
+        for at in range(total):
+            which[:, at] = count[copy, document[:, at]]
+            count[copy, document[:, at]] += 1
+        truth, pairs = pool.truth[self.rows], pool.judgements.pairs
+        gold = np.flatnonzero(truth >= 0).astype(np.int32)
+        return Draws(
+            self.rows,
+            pairs.select(pairs.topic == topic),
+            gold,
+            truth[gold],
+            document,
+            self.assessor[copy[:, None], which, document],
+            self.grade[copy[:, None], which, document],
+            self.key,
+        )
+
+
+def drawn(
+    pool: Pool, votes: int, copies: int, request: str, seed: int, pick: str = "even", most: int = 9
+) -> list[Draws]:
+    """Votes on each topic, on average so many for each of its documents.
+
+    Which document is next: `even`, one of those with the fewest votes, at random; `margin`, after
+    a first vote on each, the one where a vote is worth most (`FinalVote`, learned from all topics'
+    votes so far, anew for each vote a document), at most `most` each. An answer: `resample`, one of
+    the document's real votes, with replacement; `once`, each of them at most once; `simulated`, an
+    assessor of the crowd, by how much they judge, who errs as often as on gold. The first, second,
+    ... answer on a document is the same whatever is picked, and what other topics there are does
+    not matter to it.
+    """
+    rounds = max(votes, most) if pick == "margin" else votes
+    topics = range(len(pool.judgements.pairs.topics))
+    streams = [Stream.of(pool, at, votes, rounds, copies, request, seed) for at in topics]
+    if pick == "even":
+        orders = [stream.order.reshape(copies, -1) for stream in streams]
+    else:
+        orders = _by_worth(streams, votes, most)
+    return [
+        stream.draws(pool, topic, order)
+        for topic, (stream, order) in enumerate(zip(streams, orders, strict=True))
+    ]
+
+
+def _by_worth(streams: list[Stream], votes: int, most: int) -> list[Codes]:
+    """The documents of each topic in the order of what a vote on them is worth."""
+    orders = [stream.order[:, 0] for stream in streams]
+    yes = [stream.grade[:, 0].astype(np.int64) for stream in streams]
+    count = [np.ones_like(each) for each in yes]
+    copy = np.arange(len(yes[0]))
+    for again in range(1, votes):
+        said, asked = np.concatenate(yes, axis=1), np.concatenate(count, axis=1)
+        worth = np.stack(
+            [FinalVote.of(*each, most).worth for each in zip(said, asked, strict=True)]
+        )
+        for at, (stream, y, n) in enumerate(zip(streams, yes, count, strict=True)):
+            coin = np.random.default_rng([*stream.key, 3, again]).random(y.shape)
+            full = np.minimum(stream.available, most)
+            picks = []
+            for _ in range(y.shape[1]):
+                value = worth[copy[:, None], y, n] - 1e-9 * (n + coin)  # else the fewest votes
+                document = np.where(n < full, value, -np.inf).argmax(axis=1)
+                y[copy, document] += stream.grade[copy, n[copy, document], document]
+                n[copy, document] += 1
+                picks.append(document)
+            orders[at] = np.concatenate([orders[at], np.stack(picks, axis=1)], axis=1)
+    return [order.astype(np.int32) for order in orders]
+
+
+def _shuffled(
+    pool: Pool, rows: slice, rounds: int, copies: int, random: np.random.Generator
+) -> Codes:
+    """[copy, round, document]: the row of each document's votes in an order of their own; where
+    there are no more, the last one.
+    """
+    starts = pool.judgements.pair_starts[rows.start : rows.stop + 1]
+    pair = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    order = np.argsort(pair + random.random((copies, len(pair))), axis=1)
+    place = np.minimum(starts[:-1] + np.arange(rounds)[:, None], starts[1:] - 1) - starts[0]
+    return np.asarray(starts[0] + order[:, place])
+
+
+def _by_document(documents: Codes, *rounds: A) -> A:
+    """The answers of these rounds, each at its document: [copy, round, document]."""
+    answers = np.concatenate(rounds, axis=1)
+    result = np.empty_like(answers)
+    np.put_along_axis(result, documents, answers, axis=2)
+    return result
 
 
 def _resampled(pool: Pool, pair: Codes, random: np.random.Generator) -> tuple[Codes, Grades]:

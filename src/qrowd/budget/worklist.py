@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qrowd.budget.decisions import FinalVote, counts_of
 from qrowd.data.arrays import Array, Floats, Names
 from qrowd.data.documents import Documents, Likeness
 from qrowd.data.frames import Coded, Framed
@@ -17,6 +18,7 @@ from qrowd.data.qrels import Qrels
 from qrowd.errors import ParameterError, require_choice
 
 BY = ("pair", "assessor")
+LEAST = 1e-9  # that a vote must be worth
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +26,10 @@ class Worklist(Framed):
     """Rows to look at, the most worthwhile first.
 
     `worth` is what looking at one is expected to give, in the unit of its goal (errors: how many
-    are found); `p_wrong` the probability that what is said now is wrong. `probability` is the
-    chance with which a row was drawn; NaN, and empty in a file, where it was not drawn at random:
-    such rows are no sample, and no scores can be estimated from them.
+    are found; labels: how many are set right, as the crowd would see it in the end); `p_wrong` the
+    probability that what is said now is wrong, NaN where nothing tells it. `probability` is the
+    chance with which a row was drawn; NaN where it was not drawn at random: such rows are no
+    sample, and no scores can be estimated from them. In a file NaN is empty.
     """
 
     topic: Names
@@ -43,13 +46,12 @@ class Worklist(Framed):
 
     def __repr__(self) -> str:
         kind = "pairs" if self.assessor is None else "answers"
-        return f"Worklist({len(self)} {kind}; about {self.p_wrong.sum():.0f} of them wrong)"
+        wrong = self.p_wrong.sum()
+        told = "" if np.isnan(wrong) else f"; about {wrong:.0f} of them wrong"
+        return f"Worklist({len(self)} {kind}{told})"
 
     def frame_columns(self) -> dict[str, Coded | Array]:
         """`topic doc [assessor] reason worth p_wrong probability`."""
-        drawn = np.array(
-            [None if np.isnan(each) else each for each in self.probability.tolist()], object
-        )
         who = {} if self.assessor is None else {"assessor": self.assessor}
         return {
             "topic": self.topic,
@@ -57,9 +59,60 @@ class Worklist(Framed):
             **who,
             "reason": self.reason,
             "worth": self.worth,
-            "p_wrong": self.p_wrong,
-            "probability": drawn if np.isnan(self.probability).any() else self.probability,
+            "p_wrong": _or_empty(self.p_wrong),
+            "probability": _or_empty(self.probability),
         }
+
+
+def _or_empty(values: Floats) -> Array:
+    if not np.isnan(values).any():
+        return values
+    return np.array([None if np.isnan(each) else each for each in values.tolist()], object)
+
+
+def undecided(
+    judgements: Judgements, *, most: int = 9, number: int | None = None, seed: int = 0
+) -> Worklist:
+    """The pairs where a vote is worth most: whose label it likely changes for good.
+
+    `worth` is by how much a vote lowers the chance that the label at `most` votes of this crowd is
+    another one than is thought now, one or three votes ahead; pairs where that is nothing, and
+    those with `most` votes, are left out. Pairs that are worth the same come by fewest votes, then
+    in random order, so that a short list does not end with its first topic.
+
+    >>> import qrowd as q
+    >>> made = q.simulate(topics=5, documents=40, assessors=20, votes=3, seed=1)
+    >>> q.undecided(made.judgements, number=20)
+    Worklist(20 pairs)
+    """
+    _require_number(number)
+    yes, votes = counts_of(judgements)
+    final = FinalVote.of(yes, votes, most)
+    worth = np.where(votes < most, final.at(final.worth, yes, votes), 0.0)
+    change = final.at(final.p_change, yes, votes)
+    coin = np.random.default_rng(seed).random(len(worth))
+    order = np.lexsort((coin, votes, -np.round(worth, 12)))
+    order = order[worth[order] > LEAST][:number]
+    reason = [
+        f"{yes[at]} of {votes[at]} say relevant; the label at {most} votes differs with "
+        f"{change[at]:.2f}"
+        for at in order.tolist()
+    ]
+    unknown = np.full(len(order), np.nan)
+    return Worklist(
+        judgements.pairs.topics.names[judgements.pairs.topic[order]],
+        judgements.pairs.document_names[order],
+        None,
+        np.array(reason, object),
+        worth[order],
+        unknown,
+        unknown,
+    )
+
+
+def _require_number(number: int | None) -> None:
+    if number is not None and number < 1:
+        raise ParameterError(f"number must be at least 1, got {number}")
 
 
 def contradictions(
@@ -85,8 +138,7 @@ def contradictions(
     Worklist(20 pairs; about 18 of them wrong)
     """
     require_choice("by", by, BY)
-    if number is not None and number < 1:
-        raise ParameterError(f"number must be at least 1, got {number}")
+    _require_number(number)
     merged = model.fit(judgements, Given(documents=documents, gold=gold))
     rows = judgements if gold is None else judgements.with_pool(gold.pairs)
     suspects = _labels(rows, merged) if by == "pair" else _answers(rows, merged)

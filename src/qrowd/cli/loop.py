@@ -50,10 +50,18 @@ from qrowd.errors import UsageError
 )
 @opt.choice(
     "--request",
-    choices=("resample", "simulated"),
-    help="A vote is one of the document's real votes, drawn with replacement, or that of a "
-    "simulated assessor who errs as somebody of the crowd does on gold.",
+    choices=("resample", "once", "simulated"),
+    help="A vote is one of the document's real votes, drawn with replacement; or each of them at "
+    "most once; or that of a simulated assessor who errs as somebody of the crowd does on gold.",
 )
+@opt.repeated(
+    "--pick",
+    "picks",
+    type=click.Choice(("even", "margin")),
+    help="Which document is next: one of those with the fewest votes, or the one whose label a "
+    "vote likely changes for good (`qrowd next`). May repeat, to compare.  [default: even]",
+)
+@opt.count("--most", 9, "Votes that a document gets at most, with --pick margin.")
 @opt.count(
     "--at-least", 1, "Leave out topics where a judged document has fewer real votes.", metavar="N"
 )
@@ -94,6 +102,8 @@ def command(
     every: int | None,
     ties: str,
     request: str,
+    picks: tuple[str, ...],
+    most: int,
     at_least: int,
     near: float | None,
     at: float,
@@ -117,6 +127,7 @@ def command(
       qrowd loop crowd.tsv --gold nist.qrels --method mv,ds --votes 2 --randomisations 3 -o c.tsv
       qrowd loop crowd.tsv --gold nist.qrels --documents docs.jsonl --votes 2 --randomisations 5 \\
           --sweep mvnn.similarity=0.1,0.5 --table topics.tsv
+      qrowd loop crowd.tsv --gold nist.qrels --method mv --pick even --pick margin --votes 2
     """
     from qrowd.budget.loop import specs_of, swept
 
@@ -140,6 +151,8 @@ def command(
         every=every,
         ties=ties,
         request=request,
+        picks=picks or ("even",),
+        most=most,
         at_least=at_least,
         near=near,
         seed=seed,

@@ -1,4 +1,4 @@
-"""`qrowd next`: what to look at next, and why."""
+"""`qrowd next` and `qrowd progress`: what to look at next, and what is decided."""
 
 from __future__ import annotations
 
@@ -6,70 +6,179 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.output import put, say, show_json
+from qrowd.cli.output import put, say, say_notes, show_json
 from qrowd.errors import UsageError
+from qrowd.rendering import counted
+
+most = opt.count(
+    "--most", 9, "Votes that a pair gets at most: what the crowd says then is what it says."
+)
 
 
 @opt.command()
 @opt.judgements
 @opt.choice(
     "--goal",
-    choices=("errors",),
-    help="What looking should give. errors: find answers that are wrong, because the text and "
-    "other answers contradict them.",
+    choices=("labels", "errors"),
+    help="What looking should give. labels: votes that change labels for good. errors: answers "
+    "that are wrong, because the text and other answers contradict them.",
 )
+@opt.pairs
+@most
 @opt.documents
 @opt.gold
 @opt.choice(
-    "--by", choices=("pair", "assessor"), help="Labels of pairs, or each assessor's answers."
+    "--by",
+    choices=("pair", "assessor"),
+    help="With --goal errors: labels of pairs, or each assessor's answers.",
 )
 @opt.option(
     "-n", "--number", type=click.IntRange(1), metavar="N", help="How many at most; all by default."
 )
+@opt.seed
 @opt.output
 @opt.as_json
 @opt.quiet
 def command(
     files: opt.JudgementFiles,
     goal: str,
+    pairs: str | None,
+    most: int,
     documents: opt.DocumentFiles,
     gold: opt.GoldFile,
     by: str,
     number: int | None,
+    seed: int,
     output: str | None,
     as_json: bool,
 ) -> None:
     """List what to look at next, the most worthwhile first.
 
-    Writes `topic doc [assessor] reason worth p_wrong probability`. `p_wrong` is the probability
-    that what is said now is wrong. `probability` is the chance of having been drawn: empty here,
-    since nothing was drawn at random, so that these rows are no sample to estimate scores from
-    (that is `qrowd sample`).
+    Writes `topic doc [assessor] reason worth p_wrong probability`. `worth` is what a look is
+    expected to give: labels that a vote sets right, as this crowd would see it at --most votes, or
+    errors found. `p_wrong` is the probability that what is said now is wrong, empty where nothing
+    tells it. `probability` is the chance of having been drawn: empty here, since nothing was drawn
+    at random, so that these rows are no sample to estimate scores from (that is `qrowd sample`).
 
     \b
     Examples:
+      qrowd next crowd.tsv -n 100 -o next.tsv
       qrowd next crowd.tsv --goal errors --documents docs.jsonl -n 100 -o todo.tsv
       qrowd next crowd.tsv --goal errors --documents docs.jsonl --by assessor -o answers.tsv
     """
-    if not documents:
-        raise UsageError("--goal errors reads the documents: name them with --documents")
+    if goal == "labels" and (documents or gold.path):
+        raise UsageError("--documents and --gold are for --goal errors; labels need votes alone")
     crowd = files.read()
-    trusted = gold.read(files.rel)
-    texts = documents.read(crowd, trusted)
-    assert texts is not None
-    if len(texts.judgements.scale) != 2:
-        texts_scale = " ".join(map(str, texts.judgements.scale.grades))
-        raise UsageError(f"next compares two grades, got {texts_scale}; say --rel GRADE")
-    todo = q.contradictions(
-        texts.judgements, texts.documents, q.Joint(), by=by, gold=texts.gold, number=number
-    )
+    if pairs:
+        crowd = crowd.with_pool(q.read_pairs(pairs))
+    if goal == "labels":
+        todo = q.undecided(crowd, most=most, number=number, seed=seed)
+    else:
+        todo = _errors(crowd, documents, gold.read(files.rel), by, number)
     if output or not as_json:
         put(todo, output)
     if as_json:
         show_json({"notes": todo.notes, "rows": todo.to_polars().to_dicts()})
-    for note in todo.notes:
-        say(note)
-    first = todo.p_wrong[: min(100, len(todo))]
-    if len(first):
-        wrong = f"{first.sum():.0f}" if first.sum() >= 10 else f"{first.sum():.1f}"
-        say(f"of the first {len(first)} about {wrong} are wrong, if the model is right")
+    say_notes(todo.notes)
+    first = min(100, len(todo))
+    if goal == "labels":
+        say(f"a vote on each of the first {first} sets about {todo.worth[:first].sum():.1f} right")
+    elif first:
+        wrong = todo.p_wrong[:first].sum()
+        shown = f"{wrong:.0f}" if wrong >= 10 else f"{wrong:.1f}"
+        say(f"of the first {first} about {shown} are wrong, if the model is right")
+
+
+def _errors(
+    crowd: q.Judgements,
+    documents: opt.DocumentFiles,
+    gold: q.Qrels | None,
+    by: str,
+    number: int | None,
+) -> q.Worklist:
+    if not documents:
+        raise UsageError("--goal errors reads the documents: name them with --documents")
+    texts = documents.read(crowd, gold)
+    assert texts is not None
+    if len(texts.judgements.scale) != 2:
+        grades = " ".join(map(str, texts.judgements.scale.grades))
+        raise UsageError(f"next compares two grades, got {grades}; say --rel GRADE")
+    return q.contradictions(
+        texts.judgements, texts.documents, q.Joint(), by=by, gold=texts.gold, number=number
+    )
+
+
+@opt.command()
+@opt.judgements
+@opt.pairs
+@most
+@opt.with_default(
+    "--risk",
+    type=float,
+    default=0.1,
+    metavar="P",
+    help="A pair is decided where its label changes with at most this probability.",
+)
+@opt.gold
+@opt.option(
+    "--sampled",
+    type=click.Choice(("random",)),
+    help="Say that the pairs of --gold were drawn at random before anybody looked at the votes, "
+    "where the file (of `qrowd sample`) does not say it itself.",
+)
+@opt.level
+@opt.output
+@opt.as_json
+@opt.quiet
+def progress(
+    files: opt.JudgementFiles,
+    pairs: str | None,
+    most: int,
+    risk: float,
+    gold: opt.GoldFile,
+    sampled: str | None,
+    level: float,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Say which labels are decided, and which more votes would change.
+
+    Writes `topic doc votes label state p_change`. `p_change` is the probability that the label at
+    --most votes of this crowd differs from the one now; it needs no gold, and says nothing of what
+    is true. decided: that is at most --risk. stuck: --most votes are there, and the crowd is still
+    divided; ask an expert. With --gold, drawn at random and voted on like all other pairs, also
+    `p_wrong`, how many labels are wrong, and how many would be at --most votes.
+
+    \b
+    Examples:
+      qrowd progress crowd.tsv --most 9 --risk 0.2 -o state.tsv
+      qrowd progress crowd.tsv --gold nist.qrels --sampled random -o state.tsv
+    """
+    crowd = files.read()
+    if pairs:
+        crowd = crowd.with_pool(q.read_pairs(pairs))
+    sample: q.Sample | None = None
+    if gold.path:
+        human = opt.read_human(gold.path, files.rel if gold.rel is None else gold.rel)
+        if isinstance(human, q.Qrels):
+            if not sampled:
+                raise UsageError(
+                    f"{gold.path} does not say how its pairs were chosen, and only pairs drawn at "
+                    "random tell how many labels are wrong; if these were, say --sampled random"
+                )
+            human = q.sample_of(human, crowd.pairs, sampled)
+        sample = human
+    state = q.decisions(crowd, most=most, risk=risk, gold=sample, level=level)
+    if output or not as_json:
+        put(state, output)
+    counts = state.counts
+    if as_json:
+        told = {"counts": counts, "notes": state.notes, "rows": state.to_polars().to_dicts()}
+        if state.wrong:
+            told["wrong"] = {
+                name: getattr(state.wrong, name) for name in ("mean", "low", "high", "at_most")
+            }
+        show_json(told)
+    listed = ", ".join(f"{n} {name}" for name, n in counts.items())
+    say(f"{counted(len(state), 'label')} at risk {risk:g} and at most {most} votes: {listed}")
+    say_notes(state.notes)

@@ -1,0 +1,257 @@
+"""Which vote next, and when to stop: votes of real crowds, each asked for at most once.
+
+    QROWD_DATA=folder python -m benchmarks.votes [--only labels|change|stopping|wrong|time]
+
+labels: accuracy of majority votes on gold pairs with six votes or more, picked by margin against
+fewest first, both on the same streams of votes. change: how often a label changes until nine votes,
+stated against seen. stopping: a pair is asked about until its label changes with at most .2, or
+nine votes; against five votes each. wrong: the share of wrong labels as 100 gold pairs tell it,
+while 90 % intervals are about this pool. Intervals of differences are over topics.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+import qrowd as q
+from benchmarks._benchmark import Table, option, run
+from benchmarks._data import binary_crowd
+from qrowd.budget.decisions import FinalVote
+from qrowd.comparison.significance import interval, topic_weights
+from qrowd.data.arrays import Array, Floats, Grades
+
+MOST, RISK = 9, 0.2
+
+
+@dataclass(frozen=True)
+class Options:
+    crowds: tuple[str, ...] = option(("trec11_crowd_task1", "trec_rf10", "snow2008_rte"))
+    orders: int = 100
+    gold: int = 100
+    only: str = ""
+
+
+SHORT = Options(orders=3, crowds=("trec11_crowd_task1",))
+
+
+def crowd(name: str, at_least: int) -> tuple[q.Judgements, q.Qrels]:
+    """The votes on pairs with gold that have at least so many, and the gold."""
+    rows, gold = binary_crowd(name)
+    has_gold = gold.pairs.locate(rows.pairs) >= 0
+    rows = rows.of_pairs(has_gold & (np.diff(rows.pair_starts) >= at_least))
+    return rows, gold.select(rows.pairs.locate(gold.pairs) >= 0)
+
+
+def streams(rows: q.Judgements, orders: int, votes: int) -> Iterator[Grades]:
+    """[pair, vote]: the first votes of each pair, its votes in a random order."""
+    for seed in range(orders):
+        random = np.random.default_rng([seed, 11])
+        order = np.argsort(rows.pair + random.random(len(rows)))
+        yield rows.grade[order[rows.pair_starts[:-1, None] + np.arange(votes)]]
+
+
+def right(yes: Array, votes: Array | int, truth: Grades) -> Floats:
+    return np.where(2 * yes == votes, 0.5, (2 * yes > votes) == (truth == 1))
+
+
+def over_topics(values: Floats, rows: q.Judgements) -> str:
+    """The mean of values[pair], and its 90 % interval over topics, or pairs where there is one."""
+    topic = rows.pairs.topic if len(rows.topics) > 1 else np.arange(len(values))
+    n = int(topic.max()) + 1
+    sums, sizes = np.bincount(topic, values, n), np.bincount(topic, minlength=n)
+    weights = topic_weights(n, 2000, 0)
+    low, high = interval((weights @ sums) / (weights @ sizes), 0.9)
+    return f"{values.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
+def labels(options: Options) -> None:
+    table = Table(
+        "crowd",
+        "pairs",
+        "votes a pair",
+        "fewest first",
+        "by margin",
+        "difference",
+        "as good as fewest first with",
+        title=f"accuracy of majority votes, {options.orders} orders; at most {MOST} votes a pair",
+    )
+    for name in options.crowds:
+        rows, gold = crowd(name, 6)
+        one = len(rows.topics) == 1
+        loop = q.Loop(
+            votes=6,
+            randomisations=options.orders,
+            every=10**9,
+            request="once",
+            picks=("even", "margin"),
+            most=MOST,
+        )
+        curves = q.vote_by_vote(rows, gold, ["mv"], loop=loop)
+        even, margin = (curves.mean(method) for method in curves.methods)
+        gain, low, high = curves.gain(*reversed(curves.methods))
+        for at in range(1, 6):
+            sure = "(one topic)" if one else f"[{low[at]:+.3f}, {high[at]:+.3f}]"
+            equal = float(np.interp(margin[at], np.maximum.accumulate(even), curves.votes))
+            table.row(
+                name,
+                len(rows.pairs),
+                at + 1,
+                f"{even[at]:.3f}",
+                f"{margin[at]:.3f}",
+                f"{gain[at]:+.3f} {sure}",
+                f"{'more than ' if margin[at] > even.max() else ''}{equal:.1f}",
+            )
+
+
+def change(options: Options) -> None:
+    table = Table("crowd", "p_change", "labels", "stated", "changed", title="labels at nine votes")
+    for name in options.crowds:
+        whole, _ = binary_crowd(name)
+        rows = whole.of_pairs(np.diff(whole.pair_starts) >= MOST)
+        if not len(rows):
+            continue
+        stated, seen = [], []
+        for seed, votes in enumerate(streams(rows, min(options.orders, 20), MOST)):
+            n = np.random.default_rng([seed, 12]).integers(1, MOST, len(votes))
+            yes = (votes * (np.arange(MOST) < n[:, None])).sum(axis=1)
+            final = FinalVote.of(yes, n, MOST)
+            p = final.at(final.p_change, yes, n)
+            # a tied label is the one that is likelier in the end, as FinalVote has it
+            now = np.where(2 * yes == n, final.at(final.relevant, yes, n) > 0.5, 2 * yes > n)
+            stated.append(p)
+            seen.append(now != (2 * votes.sum(axis=1) > MOST))
+        said, was = np.concatenate(stated), np.concatenate(seen)
+        for low in np.arange(0, 1, 0.1):
+            inside = (said >= low) & (said < low + 0.1)
+            if inside.sum() >= 100:
+                table.row(
+                    name,
+                    f"{low:.1f} to {low + 0.1:.1f}",
+                    inside.sum(),
+                    f"{said[inside].mean():.3f}",
+                    f"{was[inside].mean():.3f}",
+                )
+
+
+def stopped(votes: Grades) -> tuple[Array, Array]:
+    """Yes and votes of each pair, asked until its label changes with at most RISK, or MOST."""
+    total = votes.cumsum(axis=1)
+    n = np.full(len(votes), 2)
+    while True:
+        yes = total[np.arange(len(n)), n - 1]
+        final = FinalVote.of(yes, n, MOST)
+        further = (final.at(final.p_change, yes, n) > RISK) & (n < MOST)
+        if not further.any():
+            return yes, n
+        n = n + further
+
+
+def stopping(options: Options) -> None:
+    table = Table(
+        "crowd",
+        "pairs",
+        "votes a pair",
+        "accuracy",
+        "with five votes each",
+        "difference",
+        "fewer votes",
+        title=f"stopping at risk {RISK}, two votes at least and {MOST} at most",
+    )
+    for name in options.crowds:
+        rows, gold = crowd(name, MOST)
+        if len(rows.pairs) < 100:
+            continue
+        truth = gold.grade[gold.pairs.locate(rows.pairs)]
+        own, five, count = [], [], []
+        for votes in streams(rows, options.orders, MOST):
+            yes, n = stopped(votes)
+            own.append(right(yes, n, truth))
+            five.append(right(votes[:, :5].sum(axis=1), 5, truth))
+            count.append(n.mean())
+        ours, theirs, used = np.mean(own, axis=0), np.mean(five, axis=0), float(np.mean(count))
+        table.row(
+            name,
+            len(rows.pairs),
+            f"{used:.2f}",
+            f"{ours.mean():.3f}",
+            f"{theirs.mean():.3f}",
+            over_topics(ours - theirs, rows),
+            f"{1 - used / 5:.0%}",
+        )
+
+
+def wrong(options: Options) -> None:
+    table = Table(
+        "crowd",
+        "gold pairs",
+        "rule",
+        "stated wrong",
+        "wrong",
+        "intervals that hold it",
+        title=f"{options.gold} gold pairs drawn at random, {options.orders} times",
+    )
+    for name in options.crowds:
+        for rule in ("3 votes", "5 votes", "stopping"):
+            rows, gold = crowd(name, MOST if rule == "stopping" else int(rule[0]))
+            if len(rows.pairs) < 300:
+                continue
+            truth = gold.grade[gold.pairs.locate(rows.pairs)]
+            stated, held, real = [], 0, []
+            at_most = MOST if rule == "stopping" else int(rule[0])
+            for seed, votes in enumerate(streams(rows, options.orders, at_most)):
+                n = stopped(votes)[1] if rule == "stopping" else np.full(len(votes), at_most)
+                asked = np.arange(at_most) < n[:, None]
+                some = replace(
+                    rows,
+                    pair=np.repeat(np.arange(len(n), dtype=np.int32), n),
+                    assessor=np.concatenate([np.arange(k, dtype=np.int32) for k in n]),
+                    grade=votes[asked],
+                    weight=None,
+                    seconds=None,
+                    time=None,
+                )
+                sample = q.sample(some, options.gold, seed=seed).labelled(gold)
+                state = q.decisions(some, most=MOST, gold=sample)
+                assert state.wrong is not None
+                real.append((state.grade != truth).mean())
+                stated.append(state.wrong.mean)
+                held += state.wrong.low <= real[-1] <= state.wrong.high
+            table.row(
+                name,
+                len(rows.pairs),
+                rule,
+                f"{np.mean(stated):.3f}",
+                f"{np.mean(real):.3f}",
+                f"{held} of {options.orders}",
+            )
+
+
+def times(options: Options) -> None:
+    table = Table("pairs", "CPU seconds of the list")
+    made = q.simulate(topics=50, documents=200, runs=0, assessors=60, votes=3, seed=1)
+    taken = []
+    for _ in range(3):
+        began = time.process_time()
+        q.undecided(made.judgements, number=100)
+        taken.append(time.process_time() - began)
+    table.row(len(made.truth), f"{min(taken):.3f}")
+
+
+def main(options: Options) -> None:
+    for name, part in (
+        ("labels", labels),
+        ("change", change),
+        ("stopping", stopping),
+        ("wrong", wrong),
+        ("time", times),
+    ):
+        if options.only in ("", name):
+            part(options)
+
+
+if __name__ == "__main__":
+    run(main, Options(), SHORT, __doc__)

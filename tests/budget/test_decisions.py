@@ -1,0 +1,235 @@
+"""What is decided, where the next vote is worth most, and how many labels are wrong."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from math import comb
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import qrowd as q
+from qrowd.budget.decisions import GRID, FinalVote
+from qrowd.budget.votes import Pool, drawn
+from qrowd.cli.main import main
+from qrowd.errors import InputError, ParameterError, QrowdError, ScaleError, UsageError
+
+
+def crowd(pairs: int, votes: int, seed: int, topics: int = 10) -> tuple[q.Judgements, q.Qrels]:
+    """Pairs differ in the share of voters who say relevant; relevant are those above a half."""
+    random = np.random.default_rng(seed)
+    share = random.beta(0.6, 0.9, pairs)
+    said = random.random((pairs, votes)) < share[:, None]
+    topic = [f"t{at % topics}" for at in range(pairs)]
+    names = [f"d{at:05}" for at in range(pairs)]
+    rows = q.Judgements.of(
+        np.repeat(topic, votes),
+        np.repeat(names, votes),
+        [f"a{at:02}" for _ in range(pairs) for at in range(votes)],
+        said.ravel().astype(np.int8),
+    )
+    return rows, q.Qrels.of(topic, names, (share > 0.5).astype(np.int8))
+
+
+def first(rows: q.Judgements, votes: int) -> q.Judgements:
+    """The first votes of each pair: assessors are named in the order in which they voted."""
+    return rows.select(rows.assessor < votes)
+
+
+@pytest.mark.parametrize("most", [1, 4, 5])
+def test_the_final_vote_is_what_sums_over_all_votes_to_come_give(most: int) -> None:
+    random = np.random.default_rng(1)
+    votes = random.integers(1, most + 1, 60)
+    yes = random.binomial(votes, random.beta(0.5, 0.8, 60))
+    final = FinalVote.of(yes, votes, most)
+    share = (np.arange(GRID) + 0.5) / GRID
+    weight = np.full(GRID, 1 / GRID)
+    for _ in range(300):  # EM, pair by pair
+        total = np.full(GRID, 0.02)
+        for y, n in zip(yes, votes, strict=True):
+            each = weight * share**y * (1 - share) ** (n - y)
+            total += each / each.sum()
+        weight = total / total.sum()
+    for n in range(most + 1):
+        for y in range(n + 1):
+            posterior = weight * share**y * (1 - share) ** (n - y)
+            posterior /= posterior.sum()
+            left, expected, worths = most - n, 0.0, []
+            for more in range(left + 1):
+                chance = posterior @ (comb(left, more) * share**more * (1 - share) ** (left - more))
+                expected += chance * (0.5 + 0.5 * np.sign(2 * (y + more) - most))
+            assert final.relevant[y, n] == pytest.approx(expected, abs=1e-9)
+            unsure = np.minimum(final.relevant, 1 - final.relevant)
+            for ahead in (1, 3):
+                if ahead <= left:
+                    later = 0.0
+                    for path in itertools.product((0, 1), repeat=ahead):
+                        ones = sum(path)
+                        chance = posterior @ (share**ones * (1 - share) ** (ahead - ones))
+                        later += chance * unsure[y + ones, n + ahead]
+                    worths.append((unsure[y, n] - later) / ahead)
+            assert final.worth[y, n] == pytest.approx(max([0.0, *worths]), abs=1e-9)
+
+
+def test_labels_change_as_often_as_is_said() -> None:
+    whole, _ = crowd(6000, 9, seed=3)
+    so_far = q.decisions(first(whole, 3), most=9)
+    changed = so_far.grade != q.decisions(whole, most=9).grade
+    for low, high in itertools.pairwise((0, 0.1, 0.2, 0.4, 0.6)):
+        inside = (so_far.p_change >= low) & (so_far.p_change < high)
+        if inside.sum() > 200:
+            assert abs(changed[inside].mean() - so_far.p_change[inside].mean()) < 0.03
+    assert abs(changed.mean() - so_far.p_change.mean()) < 0.01
+
+
+def test_states() -> None:
+    rows, _ = crowd(400, 5, seed=4)
+    state = q.decisions(rows, most=5, risk=0.1)
+    yes = np.bincount(rows.pair, rows.grade, len(rows.pairs))
+    assert (state.p_change == 0).all()  # all votes are there
+    assert set(state.to_polars()["state"]) == {"decided", "stuck"}
+    stuck = state.state == 2
+    assert stuck[(yes == 2) | (yes == 3)].all()
+    assert not stuck[(yes == 0) | (yes == 5)].any()
+    early = q.decisions(rows, most=9, risk=0.1)
+    assert early.counts["stuck"] == 0
+    assert early.counts["open"] > 0
+    assert sum(early.counts.values()) == len(early) == 400
+
+
+def test_gold_drawn_at_random_tells_how_many_are_wrong() -> None:
+    rows, truth = crowd(1500, 3, seed=5)
+    wrong = (q.decisions(rows).grade != truth.grade[truth.pairs.locate(rows.pairs)]).mean()
+    means, held = [], 0
+    for seed in range(80):
+        sample = q.sample(rows, 100, seed=seed).labelled(truth)
+        told = q.decisions(rows, gold=sample).wrong
+        assert told is not None
+        assert told.low <= told.mean <= told.high
+        means.append(told.mean)
+        held += told.low <= wrong <= told.high
+    assert abs(np.mean(means) - wrong) < 0.01
+    assert 66 <= held <= 78  # of 80, at 90 %
+
+
+def test_what_votes_cannot_reach_is_said() -> None:
+    rows, truth = crowd(600, 5, seed=6)
+    flipped = np.random.default_rng(0).random(len(truth)) < 0.3  # where the whole crowd errs
+    other = replace(truth, grade=np.where(flipped, 1 - truth.grade, truth.grade).astype(np.int8))
+    sample = q.sample(rows, 200, seed=1).labelled(other)
+    state = q.decisions(rows, most=9, gold=sample)
+    assert state.wrong is not None
+    assert 0.25 < state.wrong.at_most < 0.4
+    assert any("do not bring errors down to 10%" in note for note in state.notes)
+
+
+def test_bad_input() -> None:
+    rows, truth = crowd(100, 3, seed=7)
+    sample = q.sample(rows, 40, seed=1).labelled(truth)
+    cases: list[tuple[type[QrowdError], str, q.Judgements, dict[str, object]]] = [
+        (ParameterError, "risk must be above 0 and below .5", rows, {"risk": 0.5}),
+        (ParameterError, "most must be at least 1", rows, {"most": 0}),
+        (UsageError, "drawn by weight", rows, {"gold": replace(sample, by="weight")}),
+        (UsageError, "at least 30 gold pairs", rows, {"gold": q.sample(rows, 9).labelled(truth)}),
+        (InputError, "no grades yet", rows, {"gold": q.sample(rows, 40)}),
+    ]
+    graded = q.Judgements.of(["t"] * 3, list("abc"), ["w"] * 3, [0, 1, 2])
+    cases.append((ScaleError, "--rel", graded, {}))
+    weighted = replace(rows, weight=np.full(len(rows), 0.5))
+    cases.append((UsageError, "have weights", weighted, {}))
+    for error, message, judgements, options in cases:
+        with pytest.raises(error, match=message):
+            q.decisions(judgements, **options)  # type: ignore[arg-type]
+
+
+# --- which document is next -----------------------------------------------------------------------
+
+
+def test_the_answers_are_the_same_whatever_is_picked() -> None:
+    rows, truth = crowd(60, 8, seed=8, topics=3)
+    pool = Pool.of(rows, truth)
+    for request in ("resample", "once", "simulated"):
+        even, margin = (
+            drawn(pool, 3, copies=5, request=request, seed=2, pick=pick, most=7)
+            for pick in ("even", "margin")
+        )
+        pairs = list(zip(even, margin, strict=True))
+        assert any(not np.array_equal(a.document, b.document) for a, b in pairs)
+        for left, right in pairs:
+            assert left.document.shape == right.document.shape == (5, 60)
+            for copy, document in itertools.product(range(5), range(20)):
+                a, b = (
+                    list(zip(each.assessor[copy][at], each.grade[copy][at], strict=True))
+                    for each in (left, right)
+                    for at in [each.document[copy] == document]
+                )
+                assert 1 <= len(b) <= 7
+                shared = min(len(a), len(b))
+                assert a[:shared] == b[:shared]
+                if request == "once":
+                    assert len({assessor for assessor, _ in b}) == len(b)
+
+
+def test_picked_by_margin_fewer_votes_are_as_good() -> None:
+    rows, truth = crowd(600, 11, seed=9)
+    loop = q.Loop(
+        votes=5, randomisations=8, every=10**6, request="once", picks=("even", "margin"), most=11
+    )
+    curves = q.vote_by_vote(rows, truth, ["mv"], loop=loop)
+    assert curves.methods == ("mv", "mv by margin")
+    even, margin = (curves.mean(name) for name in curves.methods)
+    assert (margin >= even - 0.01).all()
+    assert margin[3] > even[4]  # four votes a document against five
+
+
+def test_once_leaves_out_topics_without_as_many_votes() -> None:
+    rows, truth = crowd(60, 4, seed=8, topics=3)
+    few = rows.select(~((rows.pair == rows.pair[0]) & (rows.assessor > 1)))
+    curves = q.vote_by_vote(
+        few, truth, ["mv"], loop=q.Loop(votes=3, randomisations=2, request="once")
+    )
+    assert len(curves.topics) == 2
+    assert any("fewer than 3 votes" in note for note in curves.notes)
+    with pytest.raises(ParameterError, match="most must be at least the 5 votes"):
+        q.Loop(votes=5, picks=("margin",), most=4)
+
+
+def test_a_list_for_labels_has_divided_pairs_first_and_nothing_that_is_full() -> None:
+    rows, _ = crowd(300, 4, seed=10)
+    rows = first(rows, 3).with_pool(q.Pairs.of(["t0"], ["unjudged"]))
+    todo = q.undecided(rows, most=9)
+    assert (np.diff(todo.worth) <= 1e-12).all()
+    assert (todo.worth > 0).all()
+    assert np.isnan(todo.p_wrong).all()
+    assert np.isnan(todo.probability).all()
+    first_ten = [reason.split(" say")[0] for reason in todo.reason[:10]]
+    assert not {"0 of 3", "3 of 3"} & set(first_ten)
+    assert any(reason.startswith("0 of 0") for reason in todo.reason)
+    assert len(set(q.undecided(rows, number=30).topic)) > 5  # not the first topic's alone
+    assert len(q.undecided(rows, most=3)) == 1  # but for the one that nobody judged
+
+
+def test_by_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows, truth = crowd(200, 3, seed=11)
+    q.save(rows, "crowd.tsv")
+    q.save(truth, "truth.qrels")
+    main(["next", "crowd.tsv", "-n", "7", "-o", "next.tsv"])
+    lines = Path("next.tsv").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "topic\tdoc\treason\tworth\tp_wrong\tprobability"
+    assert len(lines) == 8
+    main(["progress", "crowd.tsv", "--risk", "0.2", "-o", "state.tsv"])
+    assert "200 labels at risk 0.2 and at most 9 votes" in capsys.readouterr().err
+    header = Path("state.tsv").read_text(encoding="utf-8").splitlines()[0]
+    assert header == "topic\tdoc\tvotes\tlabel\tstate\tp_change"
+    with pytest.raises(SystemExit, match="2"):
+        main(["progress", "crowd.tsv", "--gold", "truth.qrels"])
+    assert "say --sampled random" in capsys.readouterr().err
+    q.save(q.sample(rows, 60, seed=1).labelled(truth), "sample.tsv")
+    main(["progress", "crowd.tsv", "--gold", "sample.tsv", "-o", "state.tsv"])
+    assert "of labels are wrong now" in capsys.readouterr().err
+    assert "p_wrong" in Path("state.tsv").read_text(encoding="utf-8").splitlines()[0]
