@@ -34,7 +34,8 @@ LINES = {
     "score": "score merged.tsv nist.qrels",
     "report": "report crowd.tsv.gz --method mv --chosen mv --draws 20",
     "sample": "sample llm.tsv -n 10",
-    "next": "next crowd.tsv.gz --documents docs.jsonl",
+    "next": "next crowd.tsv.gz --goal errors --documents docs.jsonl",
+    "progress": "progress crowd.tsv.gz --sampled random",
     "loop": "loop crowd.tsv.gz --gold nist.qrels --method mv --votes 1 --randomisations 2",
     "simulate": "simulate -o made --topics 2 --documents 10 --runs 2",
     "demo": "demo -o shown",
@@ -146,12 +147,13 @@ INTERVALS = {
     "experiment table",
     "judges",
     "loop",
+    "progress",
     "quality",
     "report",
     "score",
 }
 CHANCE = {"aware aware-uni", "campaign robots", "compare", "content check", "demo", "evaluate"} | {
-    *("loop", "merge ds", "quality", "rank borda", "report", "sample", "simulate"),
+    *("loop", "merge ds", "next", "quality", "rank borda", "report", "sample", "simulate"),
 }
 OF_JUDGEMENTS = ("--columns", "--format", "--topics", "--rel", "--grades")
 OF_PEOPLE = ("--people", "--machines")

@@ -141,7 +141,7 @@ def progress(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Say which labels are decided, and which more votes would change.
+    """Say which labels are decided, and which votes would change.
 
     Writes `topic doc votes label state p_change`. `p_change` is the probability that the label at
     --most votes of this crowd differs from the one now; it needs no gold, and says nothing of what
