@@ -1,12 +1,14 @@
 """Which vote next, and when to stop: votes of real crowds, each asked for at most once.
 
-    QROWD_DATA=folder python -m benchmarks.votes [--only labels|change|stopping|wrong|time]
+    QROWD_DATA=folder python -m benchmarks.votes [--only labels|change|stopping|wrong|systems|time]
 
 labels: accuracy of majority votes on gold pairs with six votes or more, picked by margin against
 fewest first, both on the same streams of votes. change: how often a label changes until nine votes,
 stated against seen. stopping: a pair is asked about until its label changes with at most .2, or
 nine votes; against five votes each. wrong: the share of wrong labels as 100 gold pairs tell it,
-while 90 % intervals are about this pool. Intervals of differences are over topics.
+while 90 % intervals are about this pool. systems: an expert's judgements on DL 2021 until the order
+of runs by AP is nearly that of all judgements (tau_AP .9), drawn by `couples` against rank by rank
+over all runs, both scored by the same model. Intervals of differences are over topics.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 
 import qrowd as q
 from benchmarks._benchmark import Table, option, run
-from benchmarks._data import binary_crowd
+from benchmarks._data import binary_crowd, dl21
 from qrowd.budget.decisions import FinalVote
 from qrowd.comparison.significance import interval, topic_weights
 from qrowd.data.arrays import Array, Floats, Grades
@@ -32,10 +34,11 @@ class Options:
     crowds: tuple[str, ...] = option(("trec11_crowd_task1", "trec_rf10", "snow2008_rte"))
     orders: int = 100
     gold: int = 100
+    copies: int = 6
     only: str = ""
 
 
-SHORT = Options(orders=3, crowds=("trec11_crowd_task1",))
+SHORT = Options(orders=3, copies=1, crowds=("trec11_crowd_task1",))
 
 
 def crowd(name: str, at_least: int) -> tuple[q.Judgements, q.Qrels]:
@@ -230,6 +233,77 @@ def wrong(options: Options) -> None:
             )
 
 
+def systems(options: Options) -> None:
+    runs, gold = dl21_runs()
+    true = q.evaluate(runs, gold, "AP").values.mean(axis=-2).ravel()
+    table = Table(
+        "picked",
+        "judgements to tau_AP .9",
+        "tau_AP at 600",
+        "1000",
+        "1400",
+        "1800",
+        "couples called decided at 1000",
+        "of them wrong",
+        "stated",
+        title=f"{len(gold)} pairs, {len(runs)} runs; batches of 100, {options.copies} orders",
+    )
+    for pick in ("rank by rank", "couples"):
+        courses = [list(course(runs, gold, true, pick, seed)) for seed in range(options.copies)]
+        n, tau, decided, wrong, stated = np.mean(courses, axis=0).T
+        reached = np.flatnonzero(np.maximum.accumulate(tau) >= 0.9)
+        at = {number: int(np.argmax(n >= number)) for number in (600, 1000, 1400, 1800)}
+        table.row(
+            pick,
+            f"{n[reached[0]]:.0f}" if len(reached) else f"more than {n[-1]:.0f}",
+            *(f"{tau[each]:.3f}" for each in at.values()),
+            f"{decided[at[1000]]:.2f}",
+            f"{wrong[at[1000]]:.3f}",
+            f"{stated[at[1000]]:.3f}",
+        )
+
+
+def dl21_runs() -> tuple[q.RunSet, q.Qrels]:
+    _, gold, runs = dl21()
+    return runs, gold.binary(2)
+
+
+def course(
+    runs: q.RunSet, gold: q.Qrels, true: Floats, pick: str, seed: int
+) -> Iterator[tuple[float, ...]]:
+    """Judgements so far, tau_AP, and of couples: decided, of these wrong, and stated to be."""
+    pairs, random = gold.pairs, np.random.default_rng([seed, 13])
+    names = list(zip(pairs.topic_names, pairs.document_names, strict=True))
+    place = {name: at for at, name in enumerate(names)}
+    best = np.full(len(pairs), np.inf)
+    for topic, doc, rank in runs.to_polars().select("topic", "doc", "rank").iter_rows():
+        if (topic, doc) in place:
+            best[place[topic, doc]] = min(best[place[topic, doc]], rank)
+    order = np.lexsort((random.random(len(pairs)), best))
+    judged = np.zeros(len(pairs), np.bool_)
+    judged[order[:200]] = True
+    upper = np.triu_indices(len(true), 1)
+    better = np.subtract.outer(true, true)[upper] > 0
+    while judged.sum() <= 1800:
+        some = gold.select(judged)
+        expert = ["expert"] * len(some)
+        rows = q.Judgements.of(
+            some.pairs.topic_names, some.pairs.document_names, expert, some.grade
+        ).with_pool(pairs)
+        told = q.couples(rows, runs, q.MajorityVote().fit(rows), "AP")
+        error = told.error[upper]
+        decided = error <= 0.05
+        missed = (np.subtract.outer(told.expected, told.expected)[upper] > 0) != better
+        tau = float(q.tau_ap(told.expected, true))
+        yield judged.sum(), tau, decided.mean(), missed[decided].mean(), error[decided].mean()
+        if pick == "couples":
+            todo = told.worklist(100, int(random.integers(2**31)))
+            chosen = [place[name] for name in zip(todo.topic, todo.document, strict=True)]
+        else:
+            chosen = order[~judged[order]][:100].tolist()
+        judged[chosen] = True
+
+
 def times(options: Options) -> None:
     table = Table("pairs", "CPU seconds of the list")
     made = q.simulate(topics=50, documents=200, runs=0, assessors=60, votes=3, seed=1)
@@ -247,6 +321,7 @@ def main(options: Options) -> None:
         ("change", change),
         ("stopping", stopping),
         ("wrong", wrong),
+        ("systems", systems),
         ("time", times),
     ):
         if options.only in ("", name):

@@ -19,6 +19,7 @@ _NAMES = {
     "budget.curves": "Curves",
     "budget.loop": "Loop vote_by_vote",
     "budget.sampling_design": "sample",
+    "budget.couples": "Couples couples",
     "budget.decisions": "Decisions decisions",
     "budget.worklist": "Worklist contradictions undecided",
     "budget.votes": "expected_majority gold_minus_majority",

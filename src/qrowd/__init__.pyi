@@ -13,6 +13,7 @@ from qrowd.simulation.collection import Collection as Collection
 from qrowd.comparison.compare import Comparison as Comparison
 from qrowd.data.consensus import Consensus as Consensus
 from qrowd.comparison.prediction_powered import Corrected as Corrected
+from qrowd.budget.couples import Couples as Couples
 from qrowd.budget.curves import Curves as Curves
 from qrowd.budget.decisions import Decisions as Decisions
 from qrowd.quality.detection import Detection as Detection
@@ -61,6 +62,7 @@ from qrowd.comparison.compare import compare as compare
 from qrowd.comparison.systems import compare_systems as compare_systems
 from qrowd.budget.worklist import contradictions as contradictions
 from qrowd.aggregation.correction import correct as correct
+from qrowd.budget.couples import couples as couples
 from qrowd.budget.decisions import decisions as decisions
 from qrowd.evaluation.engine import evaluate as evaluate
 from qrowd.budget.votes import expected_majority as expected_majority

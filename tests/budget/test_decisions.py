@@ -11,10 +11,13 @@ import numpy as np
 import pytest
 
 import qrowd as q
+from qrowd.budget.couples import _average_precision
 from qrowd.budget.decisions import GRID, FinalVote
 from qrowd.budget.votes import Pool, drawn
 from qrowd.cli.main import main
 from qrowd.errors import InputError, ParameterError, QrowdError, ScaleError, UsageError
+from qrowd.evaluation.engine import Task
+from qrowd.evaluation.measure import measures_of
 
 
 def crowd(pairs: int, votes: int, seed: int, topics: int = 10) -> tuple[q.Judgements, q.Qrels]:
@@ -233,3 +236,106 @@ def test_by_command(
     main(["progress", "crowd.tsv", "--gold", "sample.tsv", "-o", "state.tsv"])
     assert "of labels are wrong now" in capsys.readouterr().err
     assert "p_wrong" in Path("state.tsv").read_text(encoding="utf-8").splitlines()[0]
+
+
+# --- which judgement tells systems apart ----------------------------------------------------------
+
+
+def judged(part: float, seed: int = 3) -> tuple[q.Collection, q.Judgements]:
+    made = q.simulate(topics=12, documents=60, runs=10, assessors=3, votes=1, seed=seed)
+    chosen = np.random.default_rng(seed).random(len(made.truth)) < part
+    some = made.truth.binary(1).select(chosen)
+    rows = q.Judgements.of(
+        some.pairs.topic_names, some.pairs.document_names, ["expert"] * len(some), some.grade
+    )
+    return made, rows.with_pool(made.truth.pairs)
+
+
+def told(made: q.Collection, rows: q.Judgements, measure: str = "AP") -> q.Couples:
+    return q.couples(rows, made.runs, q.MajorityVote().fit(rows), measure)
+
+
+@pytest.mark.parametrize("measure", ["AP", "P@10", "DCG@20", "RBP"])
+def test_with_all_judged_runs_have_their_scores_and_nothing_is_worth_anything(measure: str) -> None:
+    made, rows = judged(1.0)
+    couples = told(made, rows, measure)
+    scores = q.evaluate(made.runs, made.truth.binary(1), measure)
+    assert couples.expected == pytest.approx(scores.values.mean(axis=-2).ravel(), abs=1e-12)
+    assert (couples.worth == 0).all()
+    with pytest.raises(ParameterError, match="from 1 to 0"):
+        couples.worklist(5)
+
+
+def test_weights_of_average_precision_are_its_derivative() -> None:
+    made, rows = judged(0.3)
+    task = Task(made.runs, rows.pairs, tuple(measures_of("AP")), False)
+    p = np.random.default_rng(1).random(len(rows.pairs))
+    before, weights = _average_precision(task, p)
+    for pair in (0, 17, 400):
+        moved = p.copy()
+        moved[pair] += 1e-6
+        change = (_average_precision(task, moved)[0] - before) / 1e-6
+        assert change == pytest.approx(weights[:, pair], abs=1e-7)
+
+
+def test_decided_couples_are_rarely_wrong() -> None:
+    wrong = stated = number = 0.0
+    for seed in range(8):
+        made, rows = judged(0.3, seed)
+        couples = told(made, rows)
+        true = q.evaluate(made.runs, made.truth.binary(1), "AP").values.mean(axis=-2).ravel()
+        upper = np.triu_indices(len(true), 1)
+        decided = couples.error[upper] <= 0.05
+        better = np.subtract.outer(couples.expected, couples.expected)[upper] > 0
+        really = np.subtract.outer(true, true)[upper] > 0
+        wrong += float((better != really)[decided].sum())
+        stated += float(couples.error[upper][decided].sum())
+        number += float(decided.sum())
+    assert number > 150
+    assert wrong / number < 0.05
+    assert wrong <= stated + 8
+
+
+def test_pairs_are_drawn_with_the_probabilities_that_are_written() -> None:
+    made, rows = judged(0.2)
+    couples = told(made, rows)
+    names = zip(rows.pairs.topic_names, rows.pairs.document_names, strict=True)
+    places = {name: at for at, name in enumerate(names)}
+    seen = np.zeros(len(rows.pairs))
+    chance = np.full(len(rows.pairs), np.nan)
+    for seed in range(300):
+        todo = couples.worklist(40, seed)
+        at = [places[name] for name in zip(todo.topic, todo.document, strict=True)]
+        seen[at] += 1
+        chance[at] = todo.probability
+        assert len(todo) == 40
+        assert not couples.judged[at].any()
+    drawn = seen > 0
+    assert abs((seen[drawn] / 300 - chance[drawn]).mean()) < 0.01
+    often = chance > 0.3
+    assert np.abs(seen[often] / 300 - chance[often]).max() < 0.12
+    assert (chance[drawn] > 0).all()
+    assert "couples of runs are decided by AP" in couples.worklist(3).notes[0]
+
+
+def test_systems_by_command_and_what_it_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    made, rows = judged(0.3)
+    q.save(rows, "crowd.tsv")
+    q.save(made.runs, "runs.tsv")
+    systems = ["next", "crowd.tsv", "--goal", "systems"]
+    main([*systems, "--runs", "runs.tsv", "-n", "20", "-o", "next.tsv"])
+    lines = Path("next.tsv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 21
+    assert all(0 < float(line.split("\t")[-1]) <= 1 for line in lines[1:])
+    assert "couples of runs are decided by AP" in capsys.readouterr().err
+    for more, message in (
+        ([], "give both, or none"),
+        (["--runs", "runs.tsv", "-m", "nDCG@10"], "by AP, P@k, DCG@k or RBP"),
+        (["--runs", "runs.tsv", "--documents", "crowd.tsv"], "are for --goal errors"),
+    ):
+        with pytest.raises(SystemExit, match="2"):
+            main([*systems, *more])
+        assert message in capsys.readouterr().err

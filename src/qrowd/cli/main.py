@@ -38,7 +38,9 @@ GROUPS = {
     "Spend": {
         "sample": Verb("human_labels:sample", "Choose pairs for a human to judge."),
         "next": Verb("worklist:command", "List what to look at next, the most worthwhile first."),
-        "progress": Verb("worklist:progress", "Say which labels are decided, and which votes would change."),
+        "progress": Verb(
+            "worklist:progress", "Say which labels are decided, and which votes would change."
+        ),
         "loop": Verb("loop:command", "Ask for votes one by one, merge after each, and score."),
     },
     "Collect": {

@@ -19,12 +19,25 @@ most = opt.count(
 @opt.judgements
 @opt.choice(
     "--goal",
-    choices=("labels", "errors"),
-    help="What looking should give. labels: votes that change labels for good. errors: answers "
-    "that are wrong, because the text and other answers contradict them.",
+    choices=("labels", "systems", "errors"),
+    help="What looking should give. labels: votes that change labels for good. systems: judgements "
+    "that tell runs apart. errors: answers that are wrong, because the text and other answers "
+    "contradict them.",
 )
 @opt.pairs
 @most
+@opt.runs_if_any
+@opt.measure("AP", "With --goal systems: AP, P@k, DCG@k or RBP.")
+@opt.method(
+    "--method",
+    help="With --goal systems: the method that merges what is judged so far. Default: mv.",
+)
+@opt.count(
+    "--depth",
+    100,
+    "With --goal systems, and without --pairs: choose among the documents that a run has among "
+    "its first so many.",
+)
 @opt.documents
 @opt.gold
 @opt.choice(
@@ -33,7 +46,11 @@ most = opt.count(
     help="With --goal errors: labels of pairs, or each assessor's answers.",
 )
 @opt.option(
-    "-n", "--number", type=click.IntRange(1), metavar="N", help="How many at most; all by default."
+    "-n",
+    "--number",
+    type=click.IntRange(1),
+    metavar="N",
+    help="How many at most; all by default, with --goal systems 100.",
 )
 @opt.seed
 @opt.output
@@ -44,6 +61,10 @@ def command(
     goal: str,
     pairs: str | None,
     most: int,
+    runs: opt.RunFiles,
+    measure: str,
+    method: str | None,
+    depth: int,
     documents: opt.DocumentFiles,
     gold: opt.GoldFile,
     by: str,
@@ -55,24 +76,33 @@ def command(
     """List what to look at next, the most worthwhile first.
 
     Writes `topic doc [assessor] reason worth p_wrong probability`. `worth` is what a look is
-    expected to give: labels that a vote sets right, as this crowd would see it at --most votes, or
-    errors found. `p_wrong` is the probability that what is said now is wrong, empty where nothing
-    tells it. `probability` is the chance of having been drawn: empty here, since nothing was drawn
-    at random, so that these rows are no sample to estimate scores from (that is `qrowd sample`).
+    expected to give: labels that a vote sets right, as this crowd would see it at --most votes;
+    a share of what is still open between runs; or errors found. `p_wrong` is the probability that
+    what is said now is wrong, empty where nothing tells it. `probability` is the chance of having
+    been drawn, empty where nothing was drawn at random (all but --goal systems): such rows are no
+    sample to estimate scores from (that is `qrowd sample`).
 
     \b
     Examples:
       qrowd next crowd.tsv -n 100 -o next.tsv
+      qrowd next crowd.tsv --goal systems --runs 'runs/*' -m AP -n 20 -o next.tsv
       qrowd next crowd.tsv --goal errors --documents docs.jsonl -n 100 -o todo.tsv
       qrowd next crowd.tsv --goal errors --documents docs.jsonl --by assessor -o answers.tsv
     """
-    if goal == "labels" and (documents or gold.path):
-        raise UsageError("--documents and --gold are for --goal errors; labels need votes alone")
+    if goal != "errors" and (documents or gold.path):
+        raise UsageError(f"--documents and --gold are for --goal errors, not for {goal}")
+    if (goal == "systems") != bool(runs):
+        raise UsageError("--runs names the systems of --goal systems: give both, or none")
     crowd = files.read()
     if pairs:
         crowd = crowd.with_pool(q.read_pairs(pairs))
     if goal == "labels":
         todo = q.undecided(crowd, most=most, number=number, seed=seed)
+    elif goal == "systems":
+        systems = runs.read()
+        crowd = crowd if pairs else crowd.with_pool(systems.pool(depth))
+        merged = q.get(method or "mv").fit(crowd)
+        todo = q.couples(crowd, systems, merged, measure).worklist(number or 100, seed)
     else:
         todo = _errors(crowd, documents, gold.read(files.rel), by, number)
     if output or not as_json:
@@ -83,7 +113,7 @@ def command(
     first = min(100, len(todo))
     if goal == "labels":
         say(f"a vote on each of the first {first} sets about {todo.worth[:first].sum():.1f} right")
-    elif first:
+    elif goal == "errors" and first:
         wrong = todo.p_wrong[:first].sum()
         shown = f"{wrong:.0f}" if wrong >= 10 else f"{wrong:.1f}"
         say(f"of the first {first} about {shown} are wrong, if the model is right")

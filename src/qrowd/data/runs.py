@@ -99,6 +99,15 @@ class RunSet(Framed):
         indexes = (kept, self.topics, self.documents)
         return RunSet(*indexes, starts, self.document[rows], self.score[rows])
 
+    def pool(self, depth: int) -> Pairs:
+        """The documents that any run has among its first `depth`."""
+        cell = np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
+        first = np.arange(len(cell)) - self.starts[cell] < depth
+        topic = cell[first] // max(len(self.runs), 1)
+        code = np.unique(topic * len(self.documents) + self.document[first])
+        topic, document = np.divmod(code, max(len(self.documents), 1))
+        return Pairs.of(self.topics.names[topic], self.documents.names[document])
+
     def lists(self, topic: int) -> tuple[Codes, Codes]:
         """One topic's lists: documents[runs, depth], filled up with -1, and their lengths[runs]."""
         at = self.starts[topic * len(self.runs) : (topic + 1) * len(self.runs) + 1]
