@@ -331,8 +331,17 @@ def test_systems_by_command_and_what_it_refuses(
     assert len(lines) == 21
     assert all(0 < float(line.split("\t")[-1]) <= 1 for line in lines[1:])
     assert "couples of runs are decided by AP" in capsys.readouterr().err
+    main(["next", "crowd.tsv", "--goal", "relevant", "--runs", "runs.tsv", "-o", "likely.tsv"])
+    table = [line.split("\t") for line in Path("likely.tsv").read_text("utf-8").splitlines()[1:]]
+    truth = made.truth.binary(1)
+    names = zip(truth.pairs.topic_names, truth.pairs.document_names, strict=True)
+    relevant = dict(zip(names, truth.grade.tolist(), strict=True))
+    first, last = table[: len(table) // 4], table[-len(table) // 4 :]
+    found = [np.mean([relevant[row[0], row[1]] for row in part]) for part in (first, last)]
+    assert found[0] > 2 * found[1]
+    assert not {row[5] for row in table} - {""}
     for more, message in (
-        ([], "give both, or none"),
+        ([], "need --runs"),
         (["--runs", "runs.tsv", "-m", "nDCG@10"], "by AP, P@k, DCG@k or RBP"),
         (["--runs", "runs.tsv", "--documents", "crowd.tsv"], "are for --goal errors"),
     ):

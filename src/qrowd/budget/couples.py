@@ -24,7 +24,7 @@ import numpy as np
 from qrowd.aggregation.revision import evidence, newton_step
 from qrowd.budget.sampling_design import probabilities, systematic
 from qrowd.budget.worklist import Worklist
-from qrowd.data.arrays import Codes, Floats, Mask
+from qrowd.data.arrays import Array, Codes, Floats, Mask
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -84,23 +84,33 @@ class Couples:
         drawn = systematic(chance, np.random.default_rng(seed))
         chosen, chance = candidates[drawn], chance[drawn]
         first = np.argsort(-self.worth[chosen], kind="stable")
-        chosen, chance = chosen[first], chance[first]
-        reason = [f"relevant with {self.relevant[at]:.2f}" for at in chosen.tolist()]
         decided = self.decided
-        notes = [
+        note = (
             f"{len(decided)} of {counted(len(self.runs) * (len(self.runs) - 1) // 2, 'couple')} of "
             f"runs are decided by {self.measure}: which one is better is wrong with at most "
             f"{DECIDED:g}" + (f", {decided.mean():.3f} on average" if len(decided) else "")
-        ]
+        )
+        return self._listed(chosen[first], self.worth[chosen[first]], chance[first], (note,))
+
+    def likely(self, number: int | None = None) -> Worklist:
+        """Pairs that nobody judged, the likeliest to be relevant first."""
+        chosen = np.flatnonzero(~self.judged)
+        chosen = chosen[np.argsort(-self.relevant[chosen], kind="stable")][:number]
+        return self._listed(chosen, self.relevant[chosen], np.full(len(chosen), np.nan))
+
+    def _listed(
+        self, chosen: Array, worth: Floats, probability: Floats, notes: tuple[str, ...] = ()
+    ) -> Worklist:
+        reason = [f"relevant with {self.relevant[at]:.2f}" for at in chosen.tolist()]
         return Worklist(
             self.pairs.topics.names[self.pairs.topic[chosen]],
             self.pairs.document_names[chosen],
             None,
             np.array(reason, object),
-            self.worth[chosen],
+            worth,
             np.full(len(chosen), np.nan),
-            chance,
-            tuple(notes),
+            probability,
+            notes,
         )
 
 

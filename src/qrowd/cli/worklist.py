@@ -19,10 +19,11 @@ most = opt.count(
 @opt.judgements
 @opt.choice(
     "--goal",
-    choices=("labels", "systems", "errors"),
+    choices=("labels", "systems", "relevant", "errors"),
     help="What looking should give. labels: votes that change labels for good. systems: judgements "
-    "that tell runs apart. errors: answers that are wrong, because the text and other answers "
-    "contradict them.",
+    "that tell runs apart. relevant: documents that nobody judged and that are likely relevant, by "
+    "what is judged and by their places in the runs. errors: answers that are wrong, because the "
+    "text and other answers contradict them.",
 )
 @opt.pairs
 @most
@@ -35,8 +36,8 @@ most = opt.count(
 @opt.count(
     "--depth",
     100,
-    "With --goal systems, and without --pairs: choose among the documents that a run has among "
-    "its first so many.",
+    "With --goal systems or relevant, and without --pairs: choose among the documents that a run "
+    "has among its first so many.",
 )
 @opt.documents
 @opt.gold
@@ -77,10 +78,10 @@ def command(
 
     Writes `topic doc [assessor] reason worth p_wrong probability`. `worth` is what a look is
     expected to give: labels that a vote sets right, as this crowd would see it at --most votes;
-    a share of what is still open between runs; or errors found. `p_wrong` is the probability that
-    what is said now is wrong, empty where nothing tells it. `probability` is the chance of having
-    been drawn, empty where nothing was drawn at random (all but --goal systems): such rows are no
-    sample to estimate scores from (that is `qrowd sample`).
+    a share of what is still open between runs; relevant documents; or errors found. `p_wrong` is
+    the probability that what is said now is wrong, empty where nothing tells it. `probability` is
+    the chance of having been drawn, empty where nothing was drawn at random (all but --goal
+    systems): such rows are no sample to estimate scores from (that is `qrowd sample`).
 
     \b
     Examples:
@@ -91,18 +92,21 @@ def command(
     """
     if goal != "errors" and (documents or gold.path):
         raise UsageError(f"--documents and --gold are for --goal errors, not for {goal}")
-    if (goal == "systems") != bool(runs):
-        raise UsageError("--runs names the systems of --goal systems: give both, or none")
+    if (goal in ("systems", "relevant")) != bool(runs):
+        raise UsageError("--goal systems and --goal relevant need --runs, the others read none")
     crowd = files.read()
     if pairs:
         crowd = crowd.with_pool(q.read_pairs(pairs))
     if goal == "labels":
         todo = q.undecided(crowd, most=most, number=number, seed=seed)
-    elif goal == "systems":
+    elif goal in ("systems", "relevant"):
         systems = runs.read()
         crowd = crowd if pairs else crowd.with_pool(systems.pool(depth))
         merged = q.get(method or "mv").fit(crowd)
-        todo = q.couples(crowd, systems, merged, measure).worklist(number or 100, seed)
+        couples = q.couples(crowd, systems, merged, measure)
+        todo = (
+            couples.worklist(number or 100, seed) if goal == "systems" else couples.likely(number)
+        )
     else:
         todo = _errors(crowd, documents, gold.read(files.rel), by, number)
     if output or not as_json:
