@@ -341,7 +341,7 @@ def test_systems_by_command_and_what_it_refuses(
     assert found[0] > 2 * found[1]
     assert not {row[5] for row in table} - {""}
     for more, message in (
-        ([], "need --runs"),
+        ([], "needs --runs"),
         (["--runs", "runs.tsv", "-m", "nDCG@10"], "by AP, P@k, DCG@k or RBP"),
         (["--runs", "runs.tsv", "--documents", "crowd.tsv"], "are for --goal errors"),
     ):

@@ -15,6 +15,7 @@ from qrowd.data.given import Given, Merger
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
+from qrowd.data.runs import RunSet
 from qrowd.errors import ParameterError, require_choice
 
 BY = ("pair", "assessor")
@@ -122,6 +123,7 @@ def contradictions(
     *,
     by: str = "pair",
     gold: Qrels | None = None,
+    runs: RunSet | None = None,
     number: int | None = None,
 ) -> Worklist:
     """What is likely wrong, by the votes and the text together, most suspicious first.
@@ -129,7 +131,7 @@ def contradictions(
     `model` is `joint`: its text score of a document comes from the others of its topic, so that a
     text contradicts what was said of it only where similar documents were judged otherwise. `by`:
     labels of pairs (the majority's), or each assessor's answers. Pairs with gold teach, and are
-    left out.
+    left out. `runs` tell, too: a document that many of them have at the top is likelier relevant.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=12, documents=40, assessors=9, votes=2, text=0.6, seed=3)
@@ -139,7 +141,7 @@ def contradictions(
     """
     require_choice("by", by, BY)
     _require_number(number)
-    merged = model.fit(judgements, Given(documents=documents, gold=gold))
+    merged = model.fit(judgements, Given(documents=documents, gold=gold, runs=runs))
     rows = judgements if gold is None else judgements.with_pool(gold.pairs)
     suspects = _labels(rows, merged) if by == "pair" else _answers(rows, merged)
     pair, p_wrong, assessor, reason = suspects

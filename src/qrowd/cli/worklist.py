@@ -92,8 +92,10 @@ def command(
     """
     if goal != "errors" and (documents or gold.path):
         raise UsageError(f"--documents and --gold are for --goal errors, not for {goal}")
-    if (goal in ("systems", "relevant")) != bool(runs):
-        raise UsageError("--goal systems and --goal relevant need --runs, the others read none")
+    if goal in ("systems", "relevant") and not runs:
+        raise UsageError(f"--goal {goal} needs --runs")
+    if goal == "labels" and runs:
+        raise UsageError("--goal labels reads no --runs; --goal systems does")
     crowd = files.read()
     if pairs:
         crowd = crowd.with_pool(q.read_pairs(pairs))
@@ -108,7 +110,7 @@ def command(
             couples.worklist(number or 100, seed) if goal == "systems" else couples.likely(number)
         )
     else:
-        todo = _errors(crowd, documents, gold.read(files.rel), by, number)
+        todo = _errors(crowd, documents, gold.read(files.rel), runs, by, number)
     if output or not as_json:
         put(todo, output)
     if as_json:
@@ -127,6 +129,7 @@ def _errors(
     crowd: q.Judgements,
     documents: opt.DocumentFiles,
     gold: q.Qrels | None,
+    runs: opt.RunFiles,
     by: str,
     number: int | None,
 ) -> q.Worklist:
@@ -138,7 +141,13 @@ def _errors(
         grades = " ".join(map(str, texts.judgements.scale.grades))
         raise UsageError(f"next compares two grades, got {grades}; say --rel GRADE")
     return q.contradictions(
-        texts.judgements, texts.documents, q.Joint(), by=by, gold=texts.gold, number=number
+        texts.judgements,
+        texts.documents,
+        q.Joint(),
+        by=by,
+        gold=texts.gold,
+        runs=runs.read_if_any(),
+        number=number,
     )
 
 
