@@ -340,6 +340,8 @@ def test_systems_by_command_and_what_it_refuses(
     found = [np.mean([relevant[row[0], row[1]] for row in part]) for part in (first, last)]
     assert found[0] > 2 * found[1]
     assert not {row[5] for row in table} - {""}
+    main(["progress", "crowd.tsv", "--runs", "runs.tsv", "-m", "P@10", "-o", "state.tsv"])
+    assert "couples of runs are decided by P@10" in capsys.readouterr().err
     for more, message in (
         ([], "needs --runs"),
         (["--runs", "runs.tsv", "-m", "nDCG@10"], "by AP, P@k, DCG@k or RBP"),

@@ -69,8 +69,21 @@ class Couples:
         return each[each <= DECIDED]
 
     def __repr__(self) -> str:
-        all_of_them = len(self.runs) * (len(self.runs) - 1) // 2
-        return f"Couples({len(self.decided)} of {all_of_them} decided by {self.measure})"
+        return f"Couples({len(self.decided)} of {self._number} decided by {self.measure})"
+
+    @property
+    def _number(self) -> int:
+        return len(self.runs) * (len(self.runs) - 1) // 2
+
+    @property
+    def summary(self) -> str:
+        """How many couples are decided, in a sentence."""
+        decided = self.decided
+        error = f", {decided.mean():.3f} on average" if len(decided) else ""
+        return (
+            f"{len(decided)} of {counted(self._number, 'couple')} of runs are decided by "
+            f"{self.measure}: which one is better is wrong with at most {DECIDED:g}{error}"
+        )
 
     def worklist(self, number: int, seed: int = 0) -> Worklist:
         """Draw pairs to judge next, each with the probability that is written beside it."""
@@ -84,13 +97,9 @@ class Couples:
         drawn = systematic(chance, np.random.default_rng(seed))
         chosen, chance = candidates[drawn], chance[drawn]
         first = np.argsort(-self.worth[chosen], kind="stable")
-        decided = self.decided
-        note = (
-            f"{len(decided)} of {counted(len(self.runs) * (len(self.runs) - 1) // 2, 'couple')} of "
-            f"runs are decided by {self.measure}: which one is better is wrong with at most "
-            f"{DECIDED:g}" + (f", {decided.mean():.3f} on average" if len(decided) else "")
+        return self._listed(
+            chosen[first], self.worth[chosen[first]], chance[first], (self.summary,)
         )
-        return self._listed(chosen[first], self.worth[chosen[first]], chance[first], (note,))
 
     def likely(self, number: int | None = None) -> Worklist:
         """Pairs that nobody judged, the likeliest to be relevant first."""

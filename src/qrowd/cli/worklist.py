@@ -104,8 +104,7 @@ def command(
     elif goal in ("systems", "relevant"):
         systems = runs.read()
         crowd = crowd if pairs else crowd.with_pool(systems.pool(depth))
-        merged = q.get(method or "mv").fit(crowd)
-        couples = q.couples(crowd, systems, merged, measure)
+        couples = q.couples(crowd, systems, q.get(method or "mv").fit(crowd), measure)
         todo = (
             couples.worklist(number or 100, seed) if goal == "systems" else couples.likely(number)
         )
@@ -162,6 +161,8 @@ def _errors(
     metavar="P",
     help="A pair is decided where its label changes with at most this probability.",
 )
+@opt.runs_if_any
+@opt.measure("AP", "With --runs: whose couples are decided by AP, P@k, DCG@k or RBP.")
 @opt.gold
 @opt.option(
     "--sampled",
@@ -178,6 +179,8 @@ def progress(
     pairs: str | None,
     most: int,
     risk: float,
+    runs: opt.RunFiles,
+    measure: str,
     gold: opt.GoldFile,
     sampled: str | None,
     level: float,
@@ -190,7 +193,8 @@ def progress(
     --most votes of this crowd differs from the one now; it needs no gold, and says nothing of what
     is true. decided: that is at most --risk. stuck: --most votes are there, and the crowd is still
     divided; ask an expert. With --gold, drawn at random and voted on like all other pairs, also
-    `p_wrong`, how many labels are wrong, and how many would be at --most votes.
+    `p_wrong`, how many labels are wrong, and how many would be at --most votes. With --runs also
+    of how many couples of runs it is decided which one is better, under majority votes.
 
     \b
     Examples:
@@ -214,9 +218,12 @@ def progress(
     state = q.decisions(crowd, most=most, risk=risk, gold=sample, level=level)
     if output or not as_json:
         put(state, output)
-    counts = state.counts
+    counts, notes = state.counts, list(state.notes)
+    if runs:
+        merged = q.MajorityVote().fit(crowd)
+        notes.append(q.couples(crowd, runs.read(), merged, measure).summary)
     if as_json:
-        told = {"counts": counts, "notes": state.notes, "rows": state.to_polars().to_dicts()}
+        told = {"counts": counts, "notes": notes, "rows": state.to_polars().to_dicts()}
         if state.wrong:
             told["wrong"] = {
                 name: getattr(state.wrong, name) for name in ("mean", "low", "high", "at_most")
@@ -224,4 +231,4 @@ def progress(
         show_json(told)
     listed = ", ".join(f"{n} {name}" for name, n in counts.items())
     say(f"{counted(len(state), 'label')} at risk {risk:g} and at most {most} votes: {listed}")
-    say_notes(state.notes)
+    say_notes(notes)
