@@ -28,6 +28,9 @@ def test_one_answer_to_each_check_question(server: Server) -> None:
     assert said.count("cannot be known") == 3  # the verdict, and in place of two numbers
     assert "gained -" not in said
     assert "See how many judgements there are" in said
+    tiles = words(desk(server, "organiser").get(AT.removesuffix("/quality")))
+    assert "agreement cannot be told" in tiles
+    assert "alpha" not in tiles
 
 
 def test_what_auto_chose_is_said(server: Server) -> None:
