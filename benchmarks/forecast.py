@@ -18,8 +18,8 @@ from benchmarks._benchmark import Table, option, run
 from qrowd.collection.plan.forecast import Spend, forecast
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.toml import parse_plan
-from qrowd.collection.plan.turnout import CROWDS
 from qrowd.data.topics import Topic
+from qrowd.simulation.setting import CROWDS
 from qrowd.web.robots.crowd import Crowd
 from qrowd.web.robots.rehearsal import campaign_cost, try_out
 

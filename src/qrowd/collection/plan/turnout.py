@@ -19,25 +19,9 @@ from qrowd.collection.plan.sections import SURELY, Plan
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.quality.against_gold import POINTS, binary_points, gains, good_p, ideal_dcg
 from qrowd.quality.against_gold import SURELY as SELDOM
-from qrowd.simulation.crowd import Crowd
+from qrowd.simulation.crowd import SECONDS, Crowd
 from qrowd.simulation.setting import Setting
 
-CROWDS = {
-    "mixed": Setting(),
-    "careful": Setting(
-        good=0.8, sloppy=0.12, biased=0.08, random=0, yes=0, no=0, pattern=0, adversarial=0
-    ),
-    "rough": Setting(
-        good=0.3,
-        sloppy=0.25,
-        biased=0.12,
-        random=0.13,
-        yes=0.08,
-        no=0.06,
-        pattern=0.04,
-        adversarial=0.02,
-    ),
-}
 PER_HOUR = 12.0  # people who come
 
 # Counted in the logs of one team of TREC 2011 (Urbano et al. 2011; 3,599 visits of 122 workers)
@@ -48,7 +32,6 @@ BATCHES_MEDIAN, BATCHES_SPREAD = 5.0, 1.4  # log-normal number of batches a work
 GIVE_BACK, ABANDON = 0.12, 0.05  # shares of batches that are returned, and left lying
 CANNOT_TELL = 0.01  # share of documents
 
-GOOD_SECONDS = 20.0  # the pace of good assessors in `simulate`
 MOST_WORKERS = 12_000  # of all campaigns together
 MOST_TIMES = 300
 LARGEST = 120  # batches of a campaign; of larger ones, a part is done, as slowly as the whole
@@ -171,7 +154,7 @@ class _People:
         grades = len(plan.scale.grades)
         crowd = Crowd.of(replace(setting, assessors=number, grades=max(2, grades)), random)
         self.edges = np.cumsum(crowd.confusion[:, :grades, :grades], axis=2)
-        typical = MEDIAN_SECONDS * crowd.pace / GOOD_SECONDS
+        typical = MEDIAN_SECONDS * crowd.pace / SECONDS["good"]
         self.pace = typical * np.exp(BETWEEN * random.standard_normal(number))
         drawn = BATCHES_MEDIAN * np.exp(BATCHES_SPREAD * random.standard_normal(number))
         self.willing = np.maximum(1, np.round(drawn))
@@ -210,7 +193,9 @@ class _People:
             qualified[who] |= passed
             fails = tested & ~passed & (tries[who] >= plan.qualification.tries)
             batches[who] += judging
-            misses, answered = self._failed(who)
+            # a new worker's first batch begins with more gold
+            more_gold = (plan.hit.first_gold if len(self.gold) else 0) * (batches[who] == 1)
+            misses, answered = self._failed(who, more_gold)
             failed = {name: mask & judged for name, mask in misses.items()}
             answers[who] += answered * judged[:, None]
             surely_worse = judged & (good_p(*answers[who].T) <= SELDOM)
@@ -229,25 +214,29 @@ class _People:
             }
             amounts = np.stack([spent[item] for item in ITEMS], axis=1).astype(np.float64)
             steps.append((who, clock[who], amounts, valid.astype(np.float64)))
-            sets = np.where(judging, plan.hit.sets, asked)
+            sets = np.where(judging, plan.hit.sets + more_gold, asked)
             hours = sets * plan.sets.size * self.pace[who] * self.unit.mean() / 3600
             clock[who] += np.where(finishes, hours, hours * random.random(n))
             who = who[~(leaves | fails | out)]
         columns = [np.concatenate(column) for column in zip(*steps, strict=True)]
         return columns[0], columns[1], columns[2], columns[3]
 
-    def _failed(self, who: Array) -> tuple[dict[str, Mask], Array]:
+    def _failed(self, who: Array, more_gold: Array) -> tuple[dict[str, Mask], Array]:
         """The checks that each would fail in a batch now, and the answers to its gold."""
-        checks, random = self.plan.checks, self.random
-        too_fast = np.searchsorted(self.unit, checks.seconds.at_least / self.pace[who]) / _DRAWS
-        failed = {"seconds": random.random(len(who)) > (1 - too_fast) ** self.plan.hit.sets}
+        plan, random = self.plan, self.random
+        at_least = plan.checks.seconds.at_least
+        too_fast = np.searchsorted(self.unit, at_least / self.pace[who]) / _DRAWS
+        slow_enough = (1 - too_fast) ** (plan.hit.sets + more_gold)
+        failed = {"seconds": random.random(len(who)) > slow_enough}
         answers = np.zeros((len(who), 4), np.int64)
-        for _ in range(self.plan.gold_per_hit if len(self.gold) else 0):
+        hidden = plan.gold_per_hit + more_gold if len(self.gold) else 0 * who
+        for at in range(int(hidden.max(initial=0))):
             true = self.gold[random.integers(0, len(self.gold), len(who))]
             misses, answered = self._miss(who, true)
-            answers += answered
+            has = at < hidden
+            answers += answered * has[:, None]
             for name, mask in misses.items():
-                failed[name] = failed.get(name, False) | mask
+                failed[name] = failed.get(name, False) | (mask & has)
         return failed, answers
 
     def _say(self, who: Array, true: Array) -> tuple[Array, Mask]:

@@ -39,9 +39,10 @@ from qrowd.collection.plan.forecast import (
 from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import plan_text
-from qrowd.collection.plan.turnout import CROWDS, ITEMS, PER_HOUR, Outlay
+from qrowd.collection.plan.turnout import ITEMS, PER_HOUR, Outlay
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
+from qrowd.simulation.setting import CROWDS
 from qrowd.web.app import make_app
 from qrowd.web.files import CampaignFiles
 from qrowd.web.judgements import taken_from

@@ -105,4 +105,4 @@ class Release(Act):
     files: ReleaseFiles = detail(Inside(of=ReleaseFiles), recorded=False)
 
     def do(self, work: Work) -> Details:
-        return vars(self.files)
+        return {name: value for name, value in vars(self.files).items() if value != ""}
