@@ -25,6 +25,7 @@ LATEST_ANSWERS = 5_000
 SAME = 0.9  # of the answers: one and the same
 ERRORS = 0.25  # of check questions that good people miss at most
 
+_OPINIONS = event.c.kind.not_in(("ranking", "clear"))
 
 class Reason(schema.Note):
     """A reason that was given for a grade, or a passage that was marked."""
@@ -100,7 +101,7 @@ def standing(work: Work, number: int) -> Standing:
     return Standing(
         line=lines(work, [number])[0],
         sentence=_sentence(work, worker_id, confusion),
-        answers=len(seconds),
+        answers=work.count(schema.CURRENT_ANSWERS, event.c.worker_id == worker_id, _OPINIONS),
         seconds=seconds[len(seconds) // 2] if seconds else None,
         confusion=confusion,
         missed=_missed(work, worker_id),
@@ -148,9 +149,9 @@ def _sentence(work: Work, worker_id: int, confusion: dict[tuple[int, str], int])
 
 
 def _answers(work: Work, whose: ColumnElement[bool]) -> Counter[tuple[str, int | None]]:
-    """How often each answer was given lately."""
-    said = event.c.kind.not_in(("ranking", "clear"))
-    latest = select(event.c.kind, event.c.grade).where(whose, said).order_by(event.c.id.desc())
+    """How often each answer was given lately; those that stand, not what was changed."""
+    query = select(event.c.kind, event.c.grade).select_from(schema.CURRENT_ANSWERS)
+    latest = query.where(whose, _OPINIONS).order_by(event.c.id.desc())
     rows = work.db.execute(latest.limit(LATEST_ANSWERS))
     return Counter((kind, grade) for kind, grade in rows)
 
