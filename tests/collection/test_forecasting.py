@@ -17,6 +17,7 @@ from qrowd.collection.plan.gold_sets import cut_gold, pool_sizes
 from qrowd.collection.plan.pass_rates import (
     Batch,
     better_gold,
+    consequences,
     margin,
     nobody_leaves,
     passing,
@@ -25,7 +26,6 @@ from qrowd.collection.plan.pass_rates import (
 )
 from qrowd.collection.plan.rows import CampaignRows, GoldRow
 from qrowd.collection.plan.toml import parse_plan, stored_plan
-from qrowd.collection.plan.turnout import consequences
 from qrowd.quality.pass_chances import WORKERS
 
 HEAD = '[campaign]\nname = "x"\n'

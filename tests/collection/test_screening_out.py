@@ -215,8 +215,7 @@ def test_retiring_gold_names_whom_it_screened_out_and_offers_to_let_them_in(site
             number: act_named("retire gold").of({"set": number}).foretell(work) for _, number in met
         }
     readmits = {
-        number: [act.form(PAY)["worker"] for act in each.offers]
-        for number, each in asked.items()
+        number: [act.form(PAY)["worker"] for act in each.offers] for number, each in asked.items()
     }
     [(_, of_ann)] = [row for row in met if row[0] == ann]
     [(_, first), (_, last)] = [row for row in met if row[0] == bob]

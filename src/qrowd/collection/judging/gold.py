@@ -81,7 +81,7 @@ class PassRate(schema.TypedRow):
 
 
 def pass_rates(work: Work) -> list[PassRate]:
-    """How often each gold set passed, of those that were tried; how fast it was is another thing."""
+    """How often each gold set passed, of those that were tried; time is another matter."""
     check = outcome.c["check"]
     tried = func.count().label("tried")
     passed = func.sum(outcome.c.passed).label("passed")

@@ -27,6 +27,7 @@ ERRORS = 0.25  # of check questions that good people miss at most
 
 _OPINIONS = event.c.kind.not_in(("ranking", "clear"))
 
+
 class Reason(schema.Note):
     """A reason that was given for a grade, or a passage that was marked."""
 

@@ -3,19 +3,20 @@
     campaigns(plan, Workload(90.0, gold, tests), CROWDS["mixed"])      what many campaigns cost
 
 People are those of the dry run's robots, kind by kind: how often they are right, how fast they are,
-how often they give a batch back, leave it lying, and how many they do. The rules are the plan's:
-`consequences` is the one place here that knows what a failed check does.
+how often they give a batch back, leave it lying, and how many they do. What a failed check does is
+what `pass_rates.consequences` says.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from qrowd.collection.plan.sections import SURELY, Plan
+from qrowd.collection.plan.pass_rates import consequences
+from qrowd.collection.plan.sections import Plan
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.quality.against_gold import POINTS, binary_points, gains, good_p, ideal_dcg
 from qrowd.quality.against_gold import SURELY as SELDOM
@@ -112,31 +113,6 @@ def campaigns(
     total = costs.sum(axis=1)
     varies = float(np.log(total).std(ddof=1)) if np.all(total > 0) else 0.0
     return costs, varies * math.sqrt(share)
-
-
-def consequences(
-    plan: Plan, failed: Mapping[str, Mask], failures: Array, surely_worse: Mask
-) -> tuple[Mask, Mask, Mask, Array]:
-    """What the end of a batch does, as `judging.submission` has it, of many batches at once.
-
-    Whether it is sent back, whether it is paid and does not count, whether the worker is screened
-    out (or stopped) with it, and how many batches have failed by now. `surely_worse` are those
-    whose answers to gold so far are surely worse than a good worker's.
-    """
-
-    def acted(action: str) -> Mask:
-        masks = [failed[name] for name in failed if getattr(plan.checks, name).action == action]
-        return np.logical_or.reduce(masks) if masks else np.zeros(len(failures), bool)
-
-    sent_back = acted("return")
-    screening = acted("screen-out") & ~sent_back
-    void = (acted("exclude") | screening) & ~sent_back
-    failures = failures + (sent_back | void)
-    screened = screening & (failures >= plan.checks.screen_out_after)
-    screened |= surely_worse & ~sent_back & plan.acts(SURELY)
-    void |= screened | (acted(SURELY) & ~sent_back)
-    stopped = acted("stop") & ~void & ~sent_back
-    return sent_back, void, screened | stopped, failures
 
 
 class _People:
