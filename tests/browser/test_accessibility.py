@@ -16,7 +16,6 @@ from tests.browser.serving import serve_campaign, serve_trial
 from tests.browser.walking import PICTURES, THEMES, judge_all
 from tests.collection.making import material
 
-
 # Nobody reads a document for a minute here: the first batch does not count, the second is the last.
 HASTY = """
 [campaign]
