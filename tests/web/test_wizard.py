@@ -535,7 +535,11 @@ def test_a_draft_of_an_older_version_opens_keeps_everything_and_can_take_the_new
     checks = old.plan.checks
     assert {getattr(checks, name).action for name in CHECKS} == {"exclude"}
     assert (checks.screen_out_after, old.plan.entry) == (3, "open")
-    rules = {"checks": before.plan.checks, "people": before.plan.people, "text": before.plan.text}
+    rules: dict[str, Any] = {
+        "checks": before.plan.checks,
+        "people": before.plan.people,
+        "text": before.plan.text,
+    }
     assert replace(old.plan, **rules) == before.plan
     assert old.answered == before.answered
     for step in (*all_steps(), "passing", "launch", "plan"):
