@@ -66,12 +66,12 @@ class CampaignRows:
 
     def without(self, documents: Collection[str]) -> CampaignRows:
         """The same, but no pair with these documents is judged."""
-        kept = {
-            kind: [row for row in getattr(self, kind) if row.document not in documents]
-            for kind in ("gold", "qualification")
-        }
+        gold, tests = (
+            [row for row in rows if row.document not in documents]
+            for rows in (self.gold, self.qualification)
+        )
         pool = [pair for pair in self.pool if pair[1] not in documents]
-        return replace(self, pool=pool, **kept)
+        return replace(self, pool=pool, gold=gold, qualification=tests)
 
 
 def gold_parts(rows: Sequence[GoldRow], size: int, chance: random.Random) -> list[list[GoldRow]]:
