@@ -179,16 +179,19 @@ class Extend(Act):
     def foretell(self, work: Work) -> Consequence:
         if refused := self.refused(work):
             raise RuleError("bad-value", " ".join(str(text) for text in refused))
-        (rows, blank), more = self.settled(work), self.cost(work)
+        (rows, _), more = self.settled(work), self.cost(work)
         pairs = self.says("pairs", topics=len({topic for topic, _ in rows.pool}), **vars(more))
         sent = {"topics": rows.topics, "documents": list(rows.documents), "gold": rows.gold}
         sizes = {name: len(each) for name, each in sent.items()}
-        there = len(set(rows.pool)) - more.pairs
-        left = [self.says("left-out", n=there)] if there else []
-        if blank:
-            how = work.plan.files.blank.replace(" ", "-")
-            left.append(self.says(f"blank.{how}", n=len(blank)))
+        left = self.left_out(work)
         return self.ask(work, pairs, *left, "sent", "follows", cost=more.amount, **sizes)
+
+    def left_out(self, work: Work) -> list[Text]:
+        """What of it is not added, or not as it is."""
+        rows, blank = self.settled(work)
+        there, how = len(set(rows.pool)) - self.cost(work).pairs, work.plan.files.blank
+        left = [self.says("left-out", n=there)] if there else []
+        return left + ([self.says(f"blank.{how.replace(' ', '-')}", n=len(blank))] if blank else [])
 
     def cost(self, work: Work) -> Cost:
         """What judging those pairs of its pool would cost that the campaign does not have yet."""
