@@ -1,4 +1,4 @@
-"""Does a campaign cost what was forecast? `python -m benchmarks.forecast [--campaigns 17]`.
+"""Does a campaign cost what was forecast? `python -m benchmarks.forecast [--seed 1000]`.
 
 Three crowds (mixed, careful, rough) do a plan with check questions and a paid test. The forecast
 knows the crowd, and not who will come: once it is made of numbers (what `campaign check` and the
@@ -18,8 +18,8 @@ from benchmarks._benchmark import Table, option, run
 from qrowd.collection.plan.forecast import Spend, forecast
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.toml import parse_plan
-from qrowd.collection.plan.turnout import CROWDS
 from qrowd.data.topics import Topic
+from qrowd.simulation.setting import CROWDS
 from qrowd.web.robots.crowd import Crowd
 from qrowd.web.robots.rehearsal import campaign_cost, try_out
 
@@ -35,7 +35,6 @@ qualification = 0.30
 budget = 1000
 """
 GRADES = (0, 0, 1, 1, 2)  # of a gold set
-FRESH = 1000  # seeds of campaigns begin here: no dry run has them
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,7 @@ class Options:
     topics: int = 8
     documents: int = 25  # of each topic
     campaigns: int = 17  # of each crowd
+    seed: int = 1000  # of the first campaign; dry runs have small ones
     crowds: tuple[str, ...] = option(tuple(CROWDS), positional=True)
 
 
@@ -81,7 +81,7 @@ def main(options: Options) -> None:
             campaign_cost(
                 replace(plan, text=""),
                 rows,
-                Crowd(robots=60, setting=CROWDS[crowd], seed=FRESH + at),
+                Crowd(robots=60, setting=CROWDS[crowd], seed=options.seed + at),
             )
             for at in range(options.campaigns)
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,27 @@ pytest.importorskip("axe_playwright_python", reason="axe is not installed")
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.serving import serve_trial
+from tests.browser.serving import serve_campaign, serve_trial
 from tests.browser.walking import PICTURES, THEMES, judge_all
+from tests.collection.making import material
+
+# Nobody reads a document for a minute here: the first batch does not count, the second is the last.
+HASTY = """
+[campaign]
+name = "tiny"
+language = "{language}"
+[sets]
+size = 2
+[hit]
+sets = 2
+[pay]
+hit = 0.50
+screen_out = 0.20
+budget = 100
+[checks.seconds]
+at_least = 60
+"""
+LONG_TITLES = ("A title that has no end " * 84, "n" * 2000)  # 2,000 characters
 
 
 def problems(page: Page, picture: str = "") -> list[Any]:
@@ -126,5 +146,68 @@ def test_the_slider(browser: Browser, tmp_path: Path, width: int, language: str)
         look("chosen")
         page.keyboard.press("?")
         look("keys")
+        assert {name: each for name, each in look.found.items() if each} == {}
+        context.close()
+
+
+@pytest.mark.parametrize(("width", "language"), [(320, "en"), (1280, "en"), (320, "de")])
+def test_who_is_warned_and_then_out(
+    browser: Browser, tmp_path: Path, width: int, language: str
+) -> None:
+    rows = material(topics=1, pool=8, gold_sets=4, size=2)
+    with serve_campaign(tmp_path, HASTY.format(language=language), rows) as site:
+        context = browser.new_context(viewport={"width": width, "height": 700})
+        page = context.new_page()
+        look = Look(page, f"out-{language}-{width}")
+        page.goto(site.link)
+        for _ in ("preview", "instructions"):
+            main_button(page).click()
+        for outcome in ("warned", "last"):
+            expect(page.locator(".page .text")).to_be_visible()
+            judge_all(page, 3)
+            page.keyboard.press("0")
+            page.locator(".end button.main").click()
+            own = page.locator("a.button[href$='/me']")
+            page.locator(".missed").first.or_(own).wait_for()
+            if not own.count():  # what was missed comes first
+                page.locator("main > .actions button.main").click()
+            own.wait_for()
+            look(outcome)
+            expect(page.locator("p.note")).to_have_count(int(outcome == "warned"))
+            page.locator("main > .actions .main").click()
+        page.get_by_role("table").wait_for()
+        look("out")
+        main_button(page).click()  # the way to object
+        page.get_by_role("dialog").wait_for()
+        look("appeal")
+        assert {name: each for name, each in look.found.items() if each} == {}
+        context.close()
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_a_title_of_2000_characters_is_read_and_nothing_is_in_its_way(
+    browser: Browser, tmp_path: Path, width: int
+) -> None:
+    rows = material(topics=1, pool=2, gold_sets=0, size=2)
+    documents = [
+        replace(row, title=title[:2000], body=title[:2000].encode())
+        for row, title in zip(rows.documents, LONG_TITLES, strict=True)
+    ]
+    plan = HASTY.format(language="en").replace("sets = 2", "sets = 1\ngold = 0")
+    with serve_campaign(tmp_path, plan, replace(rows, documents=documents)) as site:
+        context = browser.new_context(viewport={"width": width, "height": 700})
+        page = context.new_page()
+        look = Look(page, f"title-{width}")
+        page.goto(site.link)
+        for _ in ("preview", "instructions"):
+            main_button(page).click()
+        for at in range(2):
+            text, grade = page.locator(".page .text"), page.locator(".bar button").first
+            expect(text).to_be_visible()
+            look(f"title-{at}")
+            expect(grade).to_be_in_viewport()
+            text.scroll_into_view_if_needed()
+            expect(text).to_be_in_viewport()
+            page.keyboard.press("0")
         assert {name: each for name, each in look.found.items() if each} == {}
         context.close()

@@ -17,6 +17,7 @@ from qrowd.collection.plan.gold_sets import cut_gold, pool_sizes
 from qrowd.collection.plan.pass_rates import (
     Batch,
     better_gold,
+    consequences,
     margin,
     nobody_leaves,
     passing,
@@ -25,7 +26,6 @@ from qrowd.collection.plan.pass_rates import (
 )
 from qrowd.collection.plan.rows import CampaignRows, GoldRow
 from qrowd.collection.plan.toml import parse_plan, stored_plan
-from qrowd.collection.plan.turnout import consequences
 from qrowd.quality.pass_chances import WORKERS
 
 HEAD = '[campaign]\nname = "x"\n'
@@ -131,6 +131,22 @@ def test_the_wage_has_the_test() -> None:
     assert unpaid.hourly == round(5 * 100 / (6 * batch))
     as_batch = forecast(stored_plan(text + "qualification = 1.00\n"), rows)
     assert as_batch.hourly == without.hourly
+
+
+def test_gold_before_the_first_batch_is_in_the_numbers() -> None:
+    rows = made_rows()
+    plain, more = (
+        forecast(stored_plan(f"{PAID}[hit]\nfirst_gold = {n}\n"), rows, crowd="rough")
+        for n in (0, 4)
+    )
+    assert (plain.batches_per_worker, more.batches_per_worker) == (10, 6)
+    documents = 30 * 5 + 2 * 5  # of five batches and the test
+    assert more.hourly == pytest.approx(plain.hourly * documents / (documents + 4 * 5), abs=1)
+    assert more.hours == pytest.approx(plain.hours + more.workers_needed * 4 * 5 * 20 / 3600)
+    # more people fail their first batch, and are found out with it
+    assert more.spend.items.failed + more.spend.items.screened_out > 1.1 * (
+        plain.spend.items.failed + plain.spend.items.screened_out
+    )
 
 
 def test_what_a_forecast_depends_on() -> None:

@@ -23,13 +23,16 @@ from qrowd.collection.people import workers
 from qrowd.collection.plan.limits import complaints, without_effect
 from qrowd.collection.plan.pass_rates import found_out, passing
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
+from qrowd.collection.plan.sections import Pay
 from qrowd.collection.plan.toml import parse_plan, stored_plan
 from qrowd.collection.record import audit
+from qrowd.collection.record.act import act_named
 from qrowd.data.topics import Topic
 from qrowd.errors import InputError, RuleError
 from qrowd.quality.against_gold import GOOD, SURELY, good_p
 from qrowd.quality.pass_chances import WORKERS
 
+PAY = Pay()
 HEAD = '[campaign]\nname = "x"\n'
 FAST = PLAN.replace("[checks.seconds]\nat_least = 0", "[checks.seconds]\nat_least = 2")
 
@@ -195,6 +198,33 @@ def test_fixed_numbers_of_failures_keep_their_meaning(url: str) -> None:
     assert [one.warned for one in ended] == [False, True, False]
     assert ended[-1].failed == ("binary",)
     site.store.engine.dispose()
+
+
+def test_retiring_gold_names_whom_it_screened_out_and_offers_to_let_them_in(site: Site) -> None:
+    ann, bob, cyn = (site.worker(name) for name in ("ann", "bob", "cyn"))
+    assert batch(site, ann, wrong).state == "screened-out"  # by one set alone
+    assert batch(site, bob, lambda title, right: 2).state == "accepted"
+    assert batch(site, bob, wrong).state == "screened-out"  # the last one suffices
+    batch(site, cyn, lambda title, right: 2)
+    site.work(audit.perform, "o", "screen out", {"worker": 3})  # by hand
+
+    with site.store.read("tiny") as work:
+        gold_sets = select(place.c.worker_id, place.c.set_id).where(place.c.kind == "gold")
+        met = work.db.execute(gold_sets.order_by(place.c.id)).all()
+        asked = {
+            number: act_named("retire gold").of({"set": number}).foretell(work) for _, number in met
+        }
+    readmits = {
+        number: [act.form(PAY)["worker"] for act in each.offers] for number, each in asked.items()
+    }
+    [(_, of_ann)] = [row for row in met if row[0] == ann]
+    [(_, first), (_, last)] = [row for row in met if row[0] == bob]
+    assert "w1" in readmits[of_ann]
+    assert "It screened out w1" in str(asked[of_ann].follows[2])
+    assert {act.name for each in asked.values() for act in each.offers} == {"readmit"}
+    assert "w2" in readmits[last]
+    assert "w2" not in readmits[first]
+    assert not any("w3" in numbers for numbers in readmits.values())
 
 
 # --- appeals --------------------------------------------------------------------------------------

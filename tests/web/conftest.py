@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.collection.conftest import postgresql as postgresql
 from tests.collection.conftest import typed_rows as typed_rows
+from tests.collection.conftest import url as url
 
 if find_spec("fastapi") is None or find_spec("sqlalchemy") is None or find_spec("httpx") is None:
     collect_ignore_glob = ["test_*.py"]  # the web application needs the extra serve

@@ -14,12 +14,14 @@ import pytest
 pytest.importorskip("jinja2", reason="pages need the extra serve")
 
 from sqlalchemy import select, update
-from tests.collection.making import make_site
+from tests.collection.making import make_site, wrong
+from tests.web.office import desk, words
 from tests.web.serving import API, Server
 from tests.web.test_live import AT, asked, done, undo
 from tests.web.test_office import account, sign_in
 
 from qrowd.cli.main import main
+from qrowd.collection.database import schema
 from qrowd.collection.database.schema import person, sampled
 from qrowd.collection.database.store import Work
 from qrowd.collection.people.workers import worker_by_number
@@ -299,3 +301,21 @@ def test_a_sample_drawn_by_a_command_is_put_back(
     assert "no further judgements" in capsys.readouterr().err
     main(["campaign", "act", where, "--undo", number[1]])
     assert drawn() == 0
+
+
+def test_retiring_gold_offers_to_let_in_whom_it_screened_out(server: Server) -> None:
+    ann = server.site.worker("ann")
+    while server.site.whole(ann, wrong).state != "screened-out":
+        pass
+    with server.site.store.read("tiny") as work:
+        gold = select(schema.place.c.set_id).where(schema.place.c.kind == "gold")
+        met = work.db.scalar(gold.order_by(schema.place.c.id.desc()).limit(1))
+    organiser = desk(server, "organiser")
+    page = organiser.post(f"{AT}/act", act="retire gold", set=str(met), back=f"{AT}/gold")
+    assert "It screened out w1, who would not be out without it" in words(page)
+    assert re.search(r'name="act" value="readmit">\s*<input[^>]*name="back"', page.text)
+    assert 'name="worker" value="w1"' in page.text
+    again = organiser.post(f"{AT}/act", act="readmit", worker="w1", back=f"{AT}/gold", sure="yes")
+    assert again.status_code == 303
+    with server.site.store.read("tiny") as work:
+        assert worker_by_number(work, 1).state == "qualified"

@@ -12,18 +12,19 @@ import pytest
 
 pytest.importorskip("jinja2", reason="pages need the extra serve")
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 from tests.collection.making import PLAN, make_site, material, wrong
 from tests.web.serving import Server
 from tests.web.test_live import AT, fields
 from tests.web.test_office import account, sign_in
 
 from qrowd.collection.books.progress import counts, status
-from qrowd.collection.database.schema import document, worker
+from qrowd.collection.database.schema import content, document, worker
 from qrowd.collection.database.states import VALID
 from qrowd.collection.office import worker_record
-from qrowd.collection.office.acts.sets import outside_pool
+from qrowd.collection.office.acts.sets import Extend, outside_pool
 from qrowd.collection.people import workers
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 from qrowd.collection.record import audit
 from qrowd.web import jobs, tasks
 from qrowd.web.app import make_app
@@ -34,22 +35,22 @@ LONG = "A title " * 249 + "the end."  # 2,000 characters
 
 
 @pytest.fixture
-def office(tmp_path: Path) -> Iterator[Server]:
-    """A campaign with work in it, an expert, and its organiser signed in."""
+def office(url: str, tmp_path: Path) -> Iterator[Server]:
+    """A campaign with work in it, an expert, and its organiser signed in; on both engines."""
     from starlette.testclient import TestClient
 
-    where = f"sqlite:///{tmp_path / 'campaign.db'}"
-    site = make_site(where, KEPT, material(pool=9, gold_sets=8))
+    site = make_site(url, KEPT, material(pool=9, gold_sets=8))
     for name, choose in (("ann", None), ("bob", wrong), ("cat", None)):
         for _ in range(2):
             site.whole(site.worker(name), choose)
     site.work(workers.expert, "eve")
-    settings = Settings.of_folder(tmp_path, where, "http://testserver")
+    settings = Settings.of_folder(tmp_path, url, "http://testserver")
     with TestClient(make_app(settings, site.store)) as client:
         server = Server(site, settings, client)
         account(server, "ann", "organiser")
         sign_in(server, "ann")
         yield server
+    site.store.engine.dispose()
 
 
 def text_of(office: Server, page: str) -> str:
@@ -124,6 +125,16 @@ def test_experts_are_not_among_workers(office: Server) -> None:
         assert worker_record.numbers(work, 0, 10) == [1, 2, 3]
     assert everybody == 4
     assert "3 workers" in text_of(office, "/workers")
+    at, token = "/api/campaigns/tiny/workers", office.token("organiser")
+
+    def listed(query: str = "") -> list[tuple[int, str]]:
+        rows = office.client.get(at + query, headers=token).json()
+        return [(row["worker"], row["kind"]) for row in rows]
+
+    assert listed() == [(number, "human") for number in (1, 2, 3)]
+    assert listed("?kind=expert") == [(4, "expert")]
+    assert listed("?kind=machine") == []
+    assert office.client.get(f"{at}?kind=robot", headers=token).status_code == 422
 
 
 def test_all_answers_of_a_worker_are_void_in_one_act_and_back(office: Server) -> None:
@@ -195,3 +206,33 @@ def test_documents_that_are_not_in_a_pool_are_added_to_it(office: Server) -> Non
     with office.site.store.read("tiny") as work:
         assert outside_pool(work, "t0") == []
         assert len(outside_pool(work, "t1")) == len(missing)
+
+
+@pytest.mark.parametrize(
+    ("blank", "said", "pairs"),
+    [
+        ("title", "1 document has no text: it is judged by its title, as the plan says.", 2),
+        ("leave out", "1 document has no text: it is left out, as the plan says.", 1),
+        ("", "", 2),
+    ],
+)
+def test_an_extension_does_with_documents_without_text_what_the_plan_says(
+    url: str, blank: str, said: str, pairs: int
+) -> None:
+    site = make_site(url, f'{PLAN}[files]\nblank = "{blank}"\n', material())
+    documents = [DocumentRow("n1", b"", "only a title"), DocumentRow("n2", b"text", "page 1")]
+    more = CampaignRows(documents=documents, pool=[("t0", "n1"), ("t0", "n2")])
+    with site.store.write("tiny") as work:
+        asked = Extend(rows=more).foretell(work)
+        assert Extend(rows=more).cost(work).pairs == pairs
+        audit.perform(work, "o", Extend(rows=more))
+        stored = select(document.c.name, content.c.body)
+        joined = stored.outerjoin_from(document, content, content.c.hash == document.c.content)
+        bodies = dict(work.db.execute(joined.where(document.c.name.in_(("n1", "n2")))).all())
+    assert said in [str(text) for text in asked.follows] or not said
+    assert sum("no text" in str(text) for text in asked.follows) == bool(said)
+    wanted = {"n2": b"text"}
+    if blank != "leave out":
+        wanted["n1"] = b"only a title" if blank else b""
+    assert bodies == wanted
+    site.store.engine.dispose()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from tests.web.office import desk, words
 from tests.web.serving import Server
@@ -28,6 +29,9 @@ def test_one_answer_to_each_check_question(server: Server) -> None:
     assert said.count("cannot be known") == 3  # the verdict, and in place of two numbers
     assert "gained -" not in said
     assert "See how many judgements there are" in said
+    tiles = words(desk(server, "organiser").get(AT.removesuffix("/quality")))
+    assert "agreement cannot be told" in tiles
+    assert "alpha" not in tiles
 
 
 def test_what_auto_chose_is_said(server: Server) -> None:
@@ -38,6 +42,11 @@ def test_what_auto_chose_is_said(server: Server) -> None:
     assert "by auto , which chose: the mean of the vote and of ds ." in said
     # workers' evidence comes from the same job
     assert "which chose" in words(desk(server, "organiser").get("/campaigns/tiny/workers"))
+    for name in ("dan", "eve", "fay"):  # until documents have two answers
+        server.site.whole(server.site.worker(name))
+    _worked_out(server)
+    tiles = words(desk(server, "organiser").get(AT.removesuffix("/quality")))
+    assert re.search(r"\d\.\d\d Krippendorff's alpha \(-?\d\.\d\d to -?\d\.\d\d\)", tiles)
 
 
 def test_a_result_of_before(server: Server) -> None:

@@ -153,6 +153,12 @@ def test_the_page_of_releases(judged: Server) -> None:
     assert "A release is being made." in words(ada.get(page))
     assert tasks.run_one(judged.site.store, judged.settings.folder)
     assert "Release 1 as zip" in ada.get(page).text
+    assert "chose" not in words(ada.get(page))
+    ada.post(page, method="auto", sure="yes")
+    assert tasks.run_one(judged.site.store, judged.settings.folder)
+    chosen = judged.client.get(f"{API}/releases", headers=judged.token("organiser")).json()
+    assert [bool(made["choice"]) for made in chosen] == [False, True]
+    assert f"auto chose: {chosen[1]['choice']}" in words(ada.get(page))
     zipped = ada.get(f"{page}/1/zip")
     assert zipped.content[:2] == b"PK"
-    assert ada.get(f"{page}/2/zip").status_code == 404
+    assert ada.get(f"{page}/3/zip").status_code == 404

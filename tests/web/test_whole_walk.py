@@ -179,7 +179,9 @@ def _organise(walk: Walk, admin: dict[str, str]) -> None:
         if one["kind"] != "gold":  # which waits for an expert
             walk("POST", f"{API}/appeals/{one['number']}", admin, won=True, reply="you are right")
     assert walk("GET", f"{API}/status", admin)["held"] > 0
-    assert walk("GET", f"{API}/workers", admin)[0]["worker"] == 1
+    # the first of the campaign's people is an expert, who is not among workers
+    assert walk("GET", f"{API}/workers", admin)[0]["worker"] == 2
+    assert walk("GET", f"{API}/workers?kind=expert", admin)[0]["worker"] == 1
     notice = walk("GET", f"{API}/notices", admin)[0]
     walk("POST", f"{API}/notices/{notice['number']}/done", admin)
     done = walk("POST", f"{API}/acts", admin, act="pause")

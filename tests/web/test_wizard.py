@@ -6,8 +6,10 @@ import hashlib
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from sqlalchemy import select
@@ -27,6 +29,7 @@ from qrowd.collection.drafts.launch import problems
 from qrowd.collection.drafts.steps import all_steps
 from qrowd.collection.office.pace import pace_of
 from qrowd.collection.plan.changes import set_key
+from qrowd.collection.plan.sections import CHECKS, SURELY, Checks
 from qrowd.collection.plan.way import Way
 from qrowd.collection.record.act import act_named
 from qrowd.errors import RuleError
@@ -516,3 +519,59 @@ def test_a_wizard_left_for_a_month(wizard: Wizard, paths: dict[str, Path]) -> No
     assert "%2Ftarget&" in gone.headers["location"]
     wizard.desk.token = session
     assert wizard.draft.plan.sets.target == 3
+
+
+def test_a_draft_of_an_older_version_opens_keeps_everything_and_can_take_the_new_default(
+    wizard: Wizard, paths: dict[str, Path]
+) -> None:
+    wizard.whole(paths)
+    before = wizard.draft
+    newest = before.folder / "versions" / f"{before.version:06}.json"
+    stored = json.loads(newest.read_text("utf-8"))
+    for name in ("since", "defaults"):  # drafts did not say that then
+        del stored[name]
+    newest.write_text(json.dumps(stored), "utf-8")
+    old = wizard.draft
+    checks = old.plan.checks
+    assert {getattr(checks, name).action for name in CHECKS} == {"exclude"}
+    assert (checks.screen_out_after, old.plan.entry) == (3, "open")
+    rules: dict[str, Any] = {
+        "checks": before.plan.checks,
+        "people": before.plan.people,
+        "text": before.plan.text,
+    }
+    assert replace(old.plan, **rules) == before.plan
+    assert old.answered == before.answered
+    for step in (*all_steps(), "passing", "launch", "plan"):
+        assert wizard.desk.get(f"{wizard.address}/{step}").status_code == 200, step
+    page = wizard.desk.get(f"{wizard.address}/checks").text
+    assert page.count('<option value="exclude" selected>') == 2
+    new = {"checks.binary.action": SURELY, "checks.seconds.action": "screen-out"}
+    kept = {"checks.binary.at_least": "0.85", "checks.seconds.at_least": "6"}
+    sent = {**new, **kept, "checks.screen_out_after": "2"}
+    assert wizard.answer("checks", **sent).status_code == 303
+    chosen = wizard.draft.plan
+    assert (chosen.checks.binary, chosen.checks.seconds) == (Checks().binary, Checks().seconds)
+    assert chosen.checks.screen_out_after == 2
+    assert chosen.entry == "open"  # what was not touched stays as it was
+    assert replace(chosen, **rules) == before.plan
+
+
+def test_a_wizard_left_for_a_month_says_what_was_not_saved_and_goes_on_where_it_was(
+    wizard: Wizard, paths: dict[str, Path]
+) -> None:
+    wizard.whole(paths)
+    before = wizard.draft
+    wizard.server.site.clock.forward(31 * 24 * 60)
+    reply = wizard.answer("target", **{"sets.target": "5"})
+    assert reply.status_code == 303
+    said = words(Desk(wizard.server, "").get(reply.headers["location"]))
+    assert "What you sent just now was not saved; everything before it was." in said
+    assert "Sign in, and fill in that page once more." in said
+    assert wizard.draft == before
+    wizard.desk = desk(wizard.server, "organiser", campaign_id=None)  # signed in again
+    back = dict(parse_qsl(urlsplit(reply.headers["location"]).query))
+    assert back["next"].startswith(f"{wizard.address}/target")
+    assert wizard.desk.get(back["next"]).status_code == 200
+    assert wizard.answer("target", **{"sets.target": "5"}).status_code == 303
+    assert wizard.draft.plan.sets.target == 5

@@ -19,7 +19,7 @@ _LENIENT, _STRICT = (0.95, 0.55), (0.50, 0.96)
 _FIRMNESS = 40.0  # of the Beta distributions around these means
 _NEARER = 0.35  # a wrong grade one step further away is this much rarer
 _LEAN = 3.0  # a biased assessor's wrong grades lie this much oftener on the preferred side
-_SECONDS = {"good": 20.0, "sloppy": 9.0, "biased": 16.0, "adversarial": 15.0}
+SECONDS = {"good": 20.0, "sloppy": 9.0, "biased": 16.0, "adversarial": 15.0}
 _SPAM_SECONDS = 2.5
 _CELLS = 4_000_000  # of the largest dense block
 
@@ -195,7 +195,7 @@ def confusions(kind: Codes, grades: int, random: np.random.Generator) -> Floats:
 
 def paces(kind: Codes, random: np.random.Generator) -> Floats:
     """The typical seconds per judgement of each assessor."""
-    typical = np.array([_SECONDS.get(name, _SPAM_SECONDS) for name in KINDS])[kind]
+    typical = np.array([SECONDS.get(name, _SPAM_SECONDS) for name in KINDS])[kind]
     return np.asarray(typical * np.exp(0.25 * random.standard_normal(len(kind))))
 
 

@@ -97,6 +97,26 @@ class Setting:
         return tuple(getattr(self, kind) for kind in KINDS)
 
 
+CROWDS: Mapping[str, Setting] = MappingProxyType(
+    {
+        "mixed": Setting(),
+        "careful": Setting(
+            good=0.8, sloppy=0.12, biased=0.08, random=0, yes=0, no=0, pattern=0, adversarial=0
+        ),
+        "rough": Setting(
+            good=0.3,
+            sloppy=0.25,
+            biased=0.12,
+            random=0.13,
+            yes=0.08,
+            no=0.06,
+            pattern=0.04,
+            adversarial=0.02,
+        ),
+    }
+)
+"""Who may come to a campaign: its forecast and its dry run are made with one of these."""
+
 PRESETS: Mapping[str, Setting] = MappingProxyType(
     {
         "carpenter": Setting(

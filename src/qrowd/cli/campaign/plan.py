@@ -176,6 +176,8 @@ def extend(
                 rows = replace(rows, pool=[*rows.pool, *stored])
             for problem in Extend(rows=rows).refused(work) if grows else ():
                 raise InputError(str(problem))
+            for left_out in Extend(rows=rows).left_out(work) if grows else ():
+                say(str(left_out))
             costs = [Extend(rows=rows).cost(work)] if grows else []
             costs += [RaiseTarget(target=target).cost(work)] if target is not None else []
             plan = work.plan

@@ -136,9 +136,14 @@ class GoldRecord:
         """How seldom a good worker's answers ever look as bad as these."""
         return float(good_p(self.missed, self.relevant, self.false_alarms, self.other))
 
+    @property
+    def is_surely_worse(self) -> bool:
+        """Whether they are surely worse than a good worker's."""
+        return self.p <= SELDOM
 
-def gold_record(work: Work, worker_id: int) -> GoldRecord:
-    """A worker's answers to check questions, of batches whose answers are closed.
+
+def gold_record(work: Work, worker_id: int, but: int | None = None) -> GoldRecord:
+    """A worker's answers to check questions (`but` of one set), of batches with closed answers.
 
     Not those of gold sets that were retired, nor those from before the worker was let in again.
     """
@@ -154,6 +159,7 @@ def gold_record(work: Work, worker_id: int) -> GoldRecord:
             place.c.worker_id == worker_id,
             place.c.kind == "gold",
             judging_set.c.open == 1,
+            judging_set.c.id.is_distinct_from(but),
             assignment.c.finished_at > since,
             event.c.kind.not_in(("broken", "clear")),
         )
@@ -170,17 +176,17 @@ def gold_record(work: Work, worker_id: int) -> GoldRecord:
 
 def is_surely_worse(work: Work, assigned: Assignment) -> bool:
     """Whether a worker's answers to gold are surely worse than a good worker's; it is stored."""
-    p = gold_record(work, assigned.worker_id).p
+    record = gold_record(work, assigned.worker_id)
     work.insert(
         outcome,
         assignment_id=assigned.id,
         check="surely",
-        value=p,
+        value=record.p,
         at_least=SELDOM,
-        passed=int(p > SELDOM),
+        passed=int(not record.is_surely_worse),
         action=SURELY,
     )
-    return p <= SELDOM
+    return record.is_surely_worse
 
 
 def says_relevant(answered: Opinion, expert: int, rel: int) -> bool:

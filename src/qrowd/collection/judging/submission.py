@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from sqlalchemy import distinct, func, or_, select
 
 from qrowd.collection.books import ledger, notices
-from qrowd.collection.database.schema import Assignment, Outcome, assignment, outcome, worker
+from qrowd.collection.database.schema import (
+    Assignment,
+    Outcome,
+    Worker,
+    assignment,
+    outcome,
+    worker,
+)
 from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import checks, gold, peer_review
@@ -175,7 +182,7 @@ def _count_failure(work: Work, assigned: Assignment) -> None:
     _set_worker(work, assigned.worker_id, failed_hits=failures)
 
 
-def _failures(work: Work, worker_id: int) -> int:
+def _failures(work: Work, worker_id: int, but: int | None = None) -> int:
     """Failed batches that count for `screen_out_after`, since the worker was let in again.
 
     Not those that failed under `screen-out-surely` alone, nor those that the worker gave back.
@@ -187,9 +194,31 @@ def _failures(work: Work, worker_id: int) -> int:
         select(func.count(distinct(a.id)))
         .join_from(assignment, outcome, outcome.c.assignment_id == a.id)
         .where(a.worker_id == worker_id, a.finished_at > since, outcome.c.passed == 0)
-        .where(outcome.c.set_id.is_not(None), sent_back | void)
+        .where(outcome.c.set_id.is_not(None), outcome.c.set_id.is_distinct_from(but))
+        .where(sent_back | void)
     )
     return work.number(query)
+
+
+def screened_out_by(work: Work, set_id: int) -> list[int]:
+    """The numbers of workers who missed a gold set and would not be screened out without it."""
+    a, plan = assignment.c, work.plan
+    missed = (
+        select(a.worker_id)
+        .join_from(assignment, outcome, outcome.c.assignment_id == a.id)
+        .where(outcome.c.set_id == set_id, outcome.c.passed == 0)
+    )
+    # not those whom an organiser screened out
+    by_checks = select(a.worker_id).where(a.state == "screened-out", a.finished_at.is_not(None))
+    people = work.own(worker) & (worker.c.state == "screened-out")
+    query = select(worker).where(people, worker.c.id.in_(missed), worker.c.id.in_(by_checks))
+    numbers = []
+    for row in work.rows(query.order_by(worker.c.number), Worker):
+        fails = plan.acts("screen-out") and _failures(work, row.id, but=set_id)
+        worse = plan.acts(SURELY) and checks.gold_record(work, row.id, set_id).is_surely_worse
+        if not worse and fails < plan.checks.screen_out_after:
+            numbers.append(row.number)
+    return numbers
 
 
 def _set_worker(work: Work, worker_id: int, **columns: object) -> None:

@@ -385,7 +385,7 @@ def a_topic_too_hard(facts: Facts) -> Iterator[Cause]:
     sure = []
     for number, (kappa, error) in agreement.items():
         others = np.array([value for other, value in agreement.items() if other != number])
-        rest, doubt = float(np.median(others[:, 0])), float((others[:, 1] ** 2).mean())
+        rest, doubt = float(others[:, 0].mean()), float((others[:, 1] ** 2).mean())
         # topics differ by more than chance: some have few relevant documents
         between = max(0.05**2, float(others[:, 0].var()) - doubt)
         z = (rest - kappa) / math.sqrt(error**2 + between + doubt / len(others))

@@ -25,6 +25,8 @@ LATEST_ANSWERS = 5_000
 SAME = 0.9  # of the answers: one and the same
 ERRORS = 0.25  # of check questions that good people miss at most
 
+_OPINIONS = event.c.kind.not_in(("ranking", "clear"))
+
 
 class Reason(schema.Note):
     """A reason that was given for a grade, or a passage that was marked."""
@@ -35,8 +37,10 @@ class Reason(schema.Note):
     grade: int | None
 
 
-class MissedQuestion(schema.TypedRow):
-    """A check question that was missed: what was said, and the expert's grade."""
+class CheckedAnswer(schema.TypedRow):
+    """An answer to a check question, and the expert's grade; missed is the other side of relevance,
+    where "broken" is on none.
+    """
 
     topic: str
     doc: str
@@ -44,6 +48,7 @@ class MissedQuestion(schema.TypedRow):
     kind: str
     grade: int | None
     expert: int
+    missed: bool
     at: int
 
 
@@ -63,7 +68,7 @@ class Standing:
     confusion: dict[tuple[int, str], int]
     batches: list[schema.Assignment]
     checks: dict[int, list[Outcome]]
-    missed: list[MissedQuestion]
+    missed: list[CheckedAnswer]
     reasons: list[Reason]
     messages: list[schema.Message]
     appeals: list[schema.Appeal]
@@ -96,14 +101,15 @@ def standing(work: Work, number: int) -> Standing:
     seconds = _seconds(work, worker_id)
     mine = select(assignment).where(assignment.c.worker_id == worker_id)
     batches = work.rows(mine.order_by(assignment.c.id.desc()).limit(BATCHES), schema.Assignment)
-    confusion = _confusion(work, worker_id)
+    checked = _checked(work, worker_id)
+    confusion = Counter((row.expert, _said(row.kind, row.grade)) for row in checked)
     return Standing(
         line=lines(work, [number])[0],
-        sentence=_sentence(work, worker_id, confusion),
-        answers=len(seconds),
+        sentence=_sentence(work, worker_id, checked),
+        answers=work.count(schema.CURRENT_ANSWERS, event.c.worker_id == worker_id, _OPINIONS),
         seconds=seconds[len(seconds) // 2] if seconds else None,
-        confusion=confusion,
-        missed=_missed(work, worker_id),
+        confusion=dict(confusion),
+        missed=[row for row in checked if row.missed][:MISSED],
         batches=batches,
         checks=outcomes(work, batches),
         reasons=_reasons(work, worker_id),
@@ -113,7 +119,7 @@ def standing(work: Work, number: int) -> Standing:
     )
 
 
-def _sentence(work: Work, worker_id: int, confusion: dict[tuple[int, str], int]) -> Text:
+def _sentence(work: Work, worker_id: int, checked: Sequence[CheckedAnswer]) -> Text:
     """What stands out of a worker, if that is sure; else what is known."""
     answers = _answers(work, event.c.worker_id == worker_id)
     n = sum(answers.values())
@@ -123,7 +129,7 @@ def _sentence(work: Work, worker_id: int, confusion: dict[tuple[int, str], int])
     own = event.c.worker_id.in_(select(worker.c.id).where(workers.people(work)))
     others = _answers(work, own & (event.c.worker_id != worker_id))
     usual = min(0.9, others[kind, grade] / (sum(others.values()) or 1))
-    said = str(grade) if grade is not None else kind.replace("-", " ")
+    said = _said(kind, grade)
     if most >= SAME * n and surely_above(most, n, max(usual, 0.5)):
         if most == n:
             return Text("office.worker.says.always", answer=said, n=n)
@@ -132,14 +138,8 @@ def _sentence(work: Work, worker_id: int, confusion: dict[tuple[int, str], int])
     if surely_above(fast, batches, TOO_FAST, 0.02):
         seconds = f"{work.plan.checks.seconds.at_least:g}"
         return Text("office.worker.says.fast", k=fast, of=batches, seconds=seconds)
-    rel = work.plan.scale.relevant_from
-    wrong = sum(
-        n
-        for (expert, answer), n in confusion.items()
-        if answer != "broken"
-        and (not answer.lstrip("-").isdecimal() or (int(answer) >= rel) != (expert >= rel))
-    )
-    asked = sum(n for (_, answer), n in confusion.items() if answer != "broken")
+    wrong = sum(row.missed for row in checked)
+    asked = sum(row.kind != "broken" for row in checked)
     if surely_above(wrong, asked, ERRORS, 0.02):
         return Text("office.worker.says.misses", k=wrong, of=asked)
     if asked:
@@ -147,10 +147,14 @@ def _sentence(work: Work, worker_id: int, confusion: dict[tuple[int, str], int])
     return Text("office.worker.says.unknown", n=n)
 
 
+def _said(kind: str, grade: int | None) -> str:
+    return str(grade) if grade is not None else kind.replace("-", " ")
+
+
 def _answers(work: Work, whose: ColumnElement[bool]) -> Counter[tuple[str, int | None]]:
-    """How often each answer was given lately."""
-    said = event.c.kind.not_in(("ranking", "clear"))
-    latest = select(event.c.kind, event.c.grade).where(whose, said).order_by(event.c.id.desc())
+    """How often each answer was given lately; those that stand, not what was changed."""
+    query = select(event.c.kind, event.c.grade).select_from(schema.CURRENT_ANSWERS)
+    latest = query.where(whose, _OPINIONS).order_by(event.c.id.desc())
     rows = work.db.execute(latest.limit(LATEST_ANSWERS))
     return Counter((kind, grade) for kind, grade in rows)
 
@@ -165,26 +169,25 @@ def _fast_batches(work: Work, worker_id: int) -> tuple[int, int]:
     return fast, checked
 
 
-def _missed(work: Work, worker_id: int) -> list[MissedQuestion]:
-    """The last check questions that were missed, of batches whose answers are closed."""
-    gold, place, rel = schema.gold, schema.place, work.plan.scale.relevant_from
+def _checked(work: Work, worker_id: int) -> list[CheckedAnswer]:
+    """Answers to check questions of batches whose answers are closed, the newest first."""
+    gold, place, pair, rel = schema.gold, schema.place, schema.pair, work.plan.scale.relevant_from
     columns = (*schema.PAIR_NAMES, schema.document.c.title, event.c.kind, event.c.grade)
-    joined = schema.NAMED_PAIRS.join(
-        schema.PLACED_ANSWERS, schema.member.c.pair_id == schema.pair.c.id
-    ).join(gold, gold.c.pair_id == schema.pair.c.id)
     wrong = event.c.grade.is_(None) | ((event.c.grade >= rel) != (gold.c.grade >= rel))
+    missed = (wrong & (event.c.kind != "broken")).label("missed")
+    joined = schema.NAMED_PAIRS.join(
+        schema.PLACED_ANSWERS, schema.member.c.pair_id == pair.c.id
+    ).join(gold, gold.c.pair_id == pair.c.id)
     query = (
-        select(*columns, gold.c.grade.label("expert"), event.c.at)
+        select(*columns, gold.c.grade.label("expert"), missed, event.c.at)
         .select_from(joined)
         .where(
             place.c.worker_id == worker_id,
             place.c.kind.in_(("gold", "qualification")),
             assignment.c.finished_at.is_not(None),
-            event.c.kind != "broken",
-            wrong,
         )
     )
-    return work.rows(query.order_by(event.c.id.desc()).limit(MISSED), MissedQuestion)
+    return work.rows(query.order_by(event.c.id.desc()), CheckedAnswer)
 
 
 def _seconds(work: Work, worker_id: int) -> list[float]:
@@ -192,25 +195,6 @@ def _seconds(work: Work, worker_id: int) -> list[float]:
     mine = (event.c.worker_id == worker_id) & schema.has_grade()
     query = select(event.c.milliseconds).select_from(schema.CURRENT_ANSWERS).where(mine)
     return sorted(milliseconds / 1000 for milliseconds in work.db.scalars(query))
-
-
-def _confusion(work: Work, worker_id: int) -> dict[tuple[int, str], int]:
-    """Answers to check questions of batches whose answers are closed."""
-    gold, member, place = schema.gold, schema.member, schema.place
-    query = (
-        select(gold.c.grade, event.c.kind, event.c.grade)
-        .select_from(schema.PLACED_ANSWERS.join(gold, gold.c.pair_id == member.c.pair_id))
-        .where(
-            place.c.worker_id == worker_id,
-            place.c.kind.in_(("gold", "qualification")),
-            assignment.c.finished_at.is_not(None),
-        )
-    )
-    pairs = (
-        (expert, str(grade) if grade is not None else kind.replace("-", " "))
-        for expert, kind, grade in work.db.execute(query)
-    )
-    return dict(Counter(pairs))
 
 
 def outcomes(work: Work, batches: Sequence[schema.Assignment]) -> dict[int, list[Outcome]]:

@@ -160,9 +160,13 @@ class WorkerLine(schema.TypedRow):
 
 
 def listed(
-    work: Work, after: int = 0, limit: int | None = None, numbers: Sequence[int] | None = None
+    work: Work,
+    after: int = 0,
+    limit: int | None = None,
+    kind: str = "",
+    numbers: Sequence[int] | None = None,
 ) -> list[WorkerLine]:
-    """Workers with a higher number (or of these), with their batches and what they earned."""
+    """Those with a higher number (of a kind, or of these), their batches, what they earned."""
     w, a = worker.c, assignment.c
     columns = (w.number, w.kind, w.state, w.failed_hits)
     batches = func.count(a.id).label("batches")
@@ -170,6 +174,8 @@ def listed(
     joined = worker.outerjoin(assignment, a.worker_id == w.id)
     query = select(*columns, batches, earned).select_from(joined).group_by(w.id, *columns)
     query = query.where(work.own(worker), w.number > after)
+    if kind:
+        query = query.where(w.kind == kind)
     if numbers is not None:
         query = query.where(w.number.in_(list(numbers)))
     return work.rows(query.order_by(w.number).limit(limit), WorkerLine)

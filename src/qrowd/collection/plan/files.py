@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -53,26 +53,22 @@ def read_plan_files(plan: Plan, file: str | Path, within: Path | None = None) ->
         pool = pool_of_runs(runs, files.depth)
     else:
         raise Complaint.of("files.pool", "office.plan.files.pool").error(plan, file)
-    rows = {kind: READERS[kind](path_of(kind)) for kind in OPTIONAL if getattr(files, kind)}
+    optional = {kind: READERS[kind](path_of(kind)) for kind in OPTIONAL if getattr(files, kind)}
+    priorities = dict(optional.pop("priorities", ()))
+    rows = CampaignRows(pool=pool, priorities=priorities, **optional)
     if files.blank == "leave out":
-        blank = {row.name for row in document_rows(path_of("documents")) if not row.body.strip()}
-        pool = [pair for pair in pool if pair[1] not in blank]
-        for kind in {"gold", "qualification"} & rows.keys():
-            rows[kind] = [row for row in rows[kind] if row.document not in blank]
-    golds = (*rows.get("gold", ()), *rows.get("qualification", ()))
-    pairs = {*pool, *(row.pair for row in golds)}
+        rows = rows.without(blank_documents(document_rows(path_of("documents"))))
+    pairs = {*rows.pool, *(row.pair for row in (*rows.gold, *rows.qualification))}
     used_topics = {topic for topic, _ in pairs}
     used_documents = {document for _, document in pairs}
-    return CampaignRows(
+    return replace(
+        rows,
         topics=[row for row in topics if row.name in used_topics],
         documents=(
             by_title(row) if files.blank == "title" else row
             for row in documents
             if row.name in used_documents
         ),
-        pool=pool,
-        priorities=dict(rows.pop("priorities", ())),
-        **rows,
     )
 
 
@@ -141,6 +137,11 @@ def document_rows(path: str | Path) -> Iterator[DocumentRow]:
     """The documents of a file or folder; their bytes are read one at a time."""
     documents = documents_beside(path)
     return (_document_row(documents, name, path) for name in documents.index)
+
+
+def blank_documents(rows: Iterable[DocumentRow]) -> set[str]:
+    """The names of those without a text."""
+    return {row.name for row in rows if not row.body.strip()}
 
 
 def by_title(row: DocumentRow) -> DocumentRow:

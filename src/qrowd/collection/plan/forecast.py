@@ -26,7 +26,6 @@ from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, gold_parts
 from qrowd.collection.plan.sections import About, Grades, People, Plan, Platform, Releasing
 from qrowd.collection.plan.turnout import (
     BATCHES_MEDIAN,
-    CROWDS,
     ITEMS,
     MOST_STEPS,
     PER_HOUR,
@@ -36,6 +35,7 @@ from qrowd.collection.plan.turnout import (
 )
 from qrowd.quality.against_gold import best_ndcg_score
 from qrowd.quality.pass_chances import named
+from qrowd.simulation.setting import CROWDS
 from qrowd.texts import Text
 
 Z90 = NormalDist().inv_cdf(0.95)  # a 90 % interval is so many standard errors to each side
@@ -187,10 +187,15 @@ def _too_little_gold(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
     if problem := unpassable(plan, rows.gold, sizes_of(plan, rows)):
         yield Complaint("files", "gold", problem)
     workers, needed = plan.people.workers, batches_of(plan, rows)
-    possible = sets // plan.gold_per_hit * workers
+    possible = _gold_batches(plan, sets) * workers
     if workers and needed > possible:
         figures = {"sets": sets, "workers": workers, "possible": possible, "needed": needed}
         yield Complaint("files", "gold", Text("office.plan.gold.workers", **figures))
+
+
+def _gold_batches(plan: Plan, sets: int) -> int:
+    """How many batches one worker can do with so many gold sets: nobody meets one twice."""
+    return max(0, sets - plan.hit.first_gold) // plan.gold_per_hit
 
 
 def gold_problem(plan: Plan, rows: Sequence[GoldRow]) -> Text | None:
@@ -242,12 +247,13 @@ def hourly_wage(plan: Plan, documents: float) -> int:
     """What an hour of work pays, in minor units: to organisers and to workers the same figure.
 
     It is that of a typical person, who takes the test (once) and then does five batches with so
-    many documents: a test that pays badly is not hidden.
+    many documents: a test that pays badly is not hidden, nor is the gold before the first batch.
     """
     test = plan.qualification.sets * plan.sets.size if plan.way.gold and not plan.owner else 0
+    first = plan.hit.first_gold * plan.sets.size if plan.gold_per_hit else 0
     pay = BATCHES_MEDIAN * plan.pay_of("judge")
     pay += plan.pay_of("qualification") if test else 0
-    seconds = BATCHES_MEDIAN * documents * plan.seconds_of(1) + plan.seconds_of(test)
+    seconds = BATCHES_MEDIAN * documents * plan.seconds_of(1) + plan.seconds_of(test + first)
     return round(pay / seconds * 3600) if seconds else 0
 
 
@@ -290,7 +296,7 @@ def workload_of(
     if plan.owner:
         supply = MOST_STEPS
     elif hidden:
-        supply = min(supply, len(gold) // hidden)
+        supply = min(supply, _gold_batches(plan, len(gold)))
     return Workload(
         batches=batches,
         gold=tuple(filter(None, gold)) if hidden else (),
@@ -331,10 +337,10 @@ def forecast(
     of_set = sum(sizes) / max(1, topics if plan.owner else len(sizes))
     gold_size = sum(map(len, gold)) / len(gold) if gold else 0.0
     documents = documents_in_batch(plan, of_set, gold_size)
-    shown = judgements + batches * hidden * gold_size
-    per_worker = len(gold) // hidden if hidden else None
+    per_worker = _gold_batches(plan, len(gold)) if hidden else None
     passes = pass_rates.passing(plan, gold, rows.qualification) if hidden and gold else ()
     workers = max(plan.sets.target, math.ceil(batches / per_worker) if per_worker else 1)
+    gold_shown = batches * hidden + (workers * plan.hit.first_gold if hidden else 0)
     spend = _spend(plan, rows, crowd, per_hour)
     return Forecast(
         pairs=len(set(rows.pool)),
@@ -344,7 +350,7 @@ def forecast(
         batches=batches,
         cost=batches * plan.pay_of("judge"),
         budget=plan.pay.minor(plan.pay.budget),
-        hours=plan.seconds_of(1) * shown / 3600,
+        hours=plan.seconds_of(1) * (judgements + gold_shown * gold_size) / 3600,
         minutes_per_batch=plan.seconds_of(1) * documents / 60,
         hourly=hourly_wage(plan, documents),
         spend=spend,

@@ -15,7 +15,7 @@ import numpy as np
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import GoldRow
 from qrowd.collection.plan.sections import SURELY, Check, Plan
-from qrowd.data.arrays import Floats
+from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.quality.against_gold import SURELY as SELDOM
 from qrowd.quality.against_gold import log_ratios, p_of_ratios
 from qrowd.quality.pass_chances import WORKERS, Worker, named, outcomes
@@ -173,24 +173,36 @@ def nobody_leaves(plan: Plan) -> Text | None:
     return Text(f"office.passing.stay.{actions.pop() if len(actions) == 1 else 'mixed'}")
 
 
-def survival(plan: Plan, batch: Mapping[Batch, float], hits: int) -> tuple[float, ...]:
-    """Who still gets batches after 1, 2, ... of them, under what the plan does to failed checks.
+def consequences(
+    plan: Plan, failed: Mapping[str, Mask], failures: Array, surely_worse: Mask
+) -> tuple[Mask, Mask, Mask, Array]:
+    """What the end of a batch does, as `judging.submission` has it, of many batches at once.
 
-    As a batch's end has it: one that is sent back counts as failed, and nothing else follows; one
-    that is excluded or screened out counts, too, and the worker is out if so many have failed, or
-    if the answers to gold so far are surely worse than a good worker's; who is to be stopped is,
-    unless that batch is void anyway.
+    Whether it is sent back, whether it is paid and does not count, whether the worker is screened
+    out (or stopped) with it, and how many batches have failed by now. `surely_worse` are those
+    whose answers to gold so far are surely worse than a good worker's.
     """
-    actions = [{plan.used_checks[name].action for name in each.failed} for each in batch]
+
+    def acted(action: str) -> Mask:
+        masks = [failed[name] for name in failed if getattr(plan.checks, name).action == action]
+        return np.logical_or.reduce(masks) if masks else np.zeros(len(failures), bool)
+
+    sent_back = acted("return")
+    screening = acted("screen-out") & ~sent_back
+    void = (acted("exclude") | screening) & ~sent_back
+    failures = failures + (sent_back | void)
+    screened = screening & (failures >= plan.checks.screen_out_after)
+    screened |= surely_worse & ~sent_back & plan.acts(SURELY)
+    void |= screened | (acted(SURELY) & ~sent_back)
+    stopped = acted("stop") & ~void & ~sent_back
+    return sent_back, void, screened | stopped, failures
+
+
+def survival(plan: Plan, batch: Mapping[Batch, float], hits: int) -> tuple[float, ...]:
+    """Who still gets batches after 1, 2, ... of them, under what the plan does to failed checks."""
     chance = np.array(list(batch.values()))
-    sent_back = np.array(["return" in each for each in actions])
-    counts = np.array([bool(each & {"return", "exclude", "screen-out"}) for each in actions])
-    screens = np.array(["screen-out" in each for each in actions]) & ~sent_back
-    tested = ~sent_back & plan.acts(SURELY)
-    void = np.array([SURELY in each for each in actions]) | counts
-    stops = np.array(["stop" in each for each in actions]) & ~void
+    fails = {name: np.array([name in each.failed for each in batch]) for name in plan.used_checks}
     ratios = np.array([log_ratios(*each[1:]) for each in batch]) * float(plan.acts(SURELY))
-    after = plan.checks.screen_out_after
     # those still there: their share, how many of their batches failed, what speaks against them
     share: Floats = np.ones(1)
     failed, against = np.zeros(1), np.zeros((1, ratios.shape[1]))
@@ -203,10 +215,11 @@ def survival(plan: Plan, batch: Mapping[Batch, float], hits: int) -> tuple[float
             state = random.choice(len(share), DRAWS, p=share / share.sum())
             result = random.choice(len(chance), DRAWS, p=chance / chance.sum())
             p = np.full(DRAWS, share.sum() / DRAWS)
-        failed = np.minimum(failed[state] + counts[result], after)
         against = against[state] + ratios[result]
-        out = screens[result] & (failed >= after) | stops[result]
-        out |= tested[result] & (p_of_ratios(against) <= SELDOM)
+        now = {name: mask[result] for name, mask in fails.items()}
+        worse = p_of_ratios(against) <= SELDOM
+        _, _, out, failed = consequences(plan, now, failed[state], worse)
+        failed = np.minimum(failed, plan.checks.screen_out_after)  # more of them say no more
         gone += p[out].sum()
         stays.append(float(1 - gone))
         share, rows = p[~out], np.column_stack([failed, against])[~out]

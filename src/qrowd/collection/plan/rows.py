@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar
 
 from qrowd.data.topics import Topic
@@ -63,6 +63,15 @@ class CampaignRows:
     qualification: Sequence[GoldRow] = ()
     questions: Sequence[QuestionRow] = ()
     priorities: Mapping[Pair, float] = field(default_factory=dict)
+
+    def without(self, documents: Collection[str]) -> CampaignRows:
+        """The same, but no pair with these documents is judged."""
+        gold, tests = (
+            [row for row in rows if row.document not in documents]
+            for rows in (self.gold, self.qualification)
+        )
+        pool = [pair for pair in self.pool if pair[1] not in documents]
+        return replace(self, pool=pool, gold=gold, qualification=tests)
 
 
 def gold_parts(rows: Sequence[GoldRow], size: int, chance: random.Random) -> list[list[GoldRow]]:

@@ -50,6 +50,7 @@ class ReleaseFiles:
     judgements: int
     method: str
     file: str
+    choice: str = ""  # what a method that chooses has taken
 
 
 @dataclass(frozen=True)
@@ -84,12 +85,12 @@ def release(
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made) if path.suffix == ".zip" else made_folder(path)
         with store.read(name) as work:
-            rows = _write(work, folder, figures, runs)
+            rows, choice = _write(work, folder, figures, runs)
         if path.suffix == ".zip":
             _pack(folder, path)
         sha = sha256_of(folder / MANIFEST)
     judgements = rows["judgements.tsv"]
-    files = ReleaseFiles(sha, judgements, figures.method, path.name)
+    files = ReleaseFiles(sha, judgements, figures.method, path.name, choice)
     with store.write(name) as work:
         act = audit.perform(work, who, "release", {"files": files}, sure=True)
     return Released(rows, sha, judgements, act)
@@ -109,13 +110,17 @@ def voided_by(work: Work, worker_id: int) -> list[schema.Audit]:
     return [] if first is None else [row for row in releases(work) if row.at >= first]
 
 
-def _write(work: Work, folder: Path, figures: Figures, runs: Sequence[Path]) -> dict[str, int]:
+def _write(
+    work: Work, folder: Path, figures: Figures, runs: Sequence[Path]
+) -> tuple[dict[str, int], str]:
+    """How many rows each file has, and what a method that chooses has taken."""
     with tempfile.TemporaryDirectory() as made:
         inside = Path(made)
         exported = {file.name: file.rows for file in export(work, inside, merge=figures.merge)}
         if not exported["judgements.tsv"] and not exported["orders.tsv"]:
             raise RuleError("no-judgements", "there are no judgements to release yet")
         merged = json.loads((inside / "manifest.json").read_text("utf-8")).get("merged", {})
+        choice = str(merged.get("choice", ""))
         rows = _without_people(work, inside, folder)
         for name in exported:
             if name.removesuffix(PROVENANCE) in _MERGED:
@@ -126,10 +131,10 @@ def _write(work: Work, folder: Path, figures: Figures, runs: Sequence[Path]) -> 
     rows["checks.qrels"] = _put(folder / "checks.qrels", lines)
     rows |= _material(work, folder) | _copied_runs(work, folder, runs)
     rows["consent.txt"] = _put(folder / "consent.txt", _consent(work))
-    sheet = datasheet(work, folder, rows, figures, merged.get("choice", ""))
+    sheet = datasheet(work, folder, rows, figures, choice)
     rows["datasheet.md"] = _put(folder / "datasheet.md", [sheet])
     _write_manifest(work, folder, rows, figures, merged)
-    return rows
+    return rows, choice
 
 
 def _put(path: Path, lines: Iterable[str]) -> int:

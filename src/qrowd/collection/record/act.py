@@ -49,7 +49,8 @@ _ACTS: dict[str, type[Act]] = {}
 class Consequence:
     """What is asked before an act: a question, its answer's name, what follows, what it costs.
 
-    The cost is in minor units; a negative one gives money back. The price says it in words.
+    The cost is in minor units; a negative one gives money back. The price says it in words. What it
+    `offers` are other acts that help those whom it is about.
     """
 
     act: Act
@@ -58,6 +59,7 @@ class Consequence:
     follows: tuple[Text, ...]
     cost: int
     price: Text
+    offers: tuple[Act, ...] = ()
 
 
 def _price(work: Work, cost: int) -> Text:

@@ -72,6 +72,7 @@ class ReleaseMade(BaseModel):
     at: int
     who: str
     method: str
+    choice: str = ""  # what a method that chooses has taken; earlier versions do not say
     judgements: int
     sha256: str
     here: bool

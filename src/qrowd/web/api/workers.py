@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 from urllib.parse import quote
 
 from fastapi import APIRouter, Path, Query
@@ -106,10 +106,11 @@ def workers(
     member: Reader,
     after: Annotated[int, Query(ge=0, lt=2**31)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    kind: Literal["human", "expert", "machine"] = "human",
 ) -> list[people.WorkerLine]:
-    """Workers by number, a page at a time."""
+    """Workers by number, a page at a time; experts and machines only where they are asked for."""
     with member.read() as work:
-        return people.listed(work, after, limit)
+        return people.listed(work, after, limit, kind)
 
 
 @router.get("/people", response_model=list[PersonLine])

@@ -70,8 +70,19 @@ def act(name: str, visit: Visiting) -> Response:
 
 def _question(work: Work, act: Act, back: str) -> Confirmation:
     """What is asked before an act."""
-    asked = act.foretell(work)
-    return Confirmation(asked.question, asked.follows, asked.price, asked.button, back, act.final)
+    asked, pay = act.foretell(work), work.plan.pay
+    return Confirmation(
+        asked.question,
+        asked.follows,
+        asked.price,
+        asked.button,
+        back,
+        act.final,
+        offers=[
+            (each.foretell(work).question, {"act": each.name, "back": back, **each.form(pay)})
+            for each in asked.offers
+        ],
+    )
 
 
 def _done(visit: CampaignVisit, act: Act, back: str) -> Response:

@@ -59,6 +59,7 @@ class Confirmation:
     back: str = "/campaigns"
     final: bool = False  # cannot be undone: asked with a box to tick
     doubtful: bool = False  # can be undone, and asked with a box to tick all the same
+    offers: Sequence[tuple[Text, Mapping[str, str]]] = ()  # other acts: a button, its form
 
 
 @dataclass(frozen=True)

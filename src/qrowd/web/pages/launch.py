@@ -21,9 +21,10 @@ from qrowd.collection.plan.exposure import exposure_of
 from qrowd.collection.plan.forecast import Forecast, Spend, spend_of
 from qrowd.collection.plan.pass_rates import HITS, found_out, nobody_leaves, screens
 from qrowd.collection.plan.sections import Pay, Plan
-from qrowd.collection.plan.turnout import CROWDS, ITEMS, PER_HOUR
+from qrowd.collection.plan.turnout import ITEMS, PER_HOUR
 from qrowd.errors import MissingExtraError, RuleError
 from qrowd.rendering import percent, thousands
+from qrowd.simulation.setting import CROWDS
 from qrowd.texts import Text, listed
 from qrowd.web import jobs
 from qrowd.web.files import CampaignFiles, file_name

@@ -106,7 +106,7 @@ def _quality_tile(last: LastJob) -> Tile:
         return Tile("quality", UNKNOWN, Text("office.tile.quality.none"))
     rows = {row["coefficient"]: row for row in records(last.result["agreement"])}
     alpha = rows.get("alpha-ordinal") or rows.get("alpha-nominal")
-    if alpha is None:
+    if alpha is None or alpha["value"] is None:
         return Tile("quality", UNKNOWN, Text("office.tile.quality.unknown"), last.age)
     low, high = number(alpha["low"], 2), number(alpha["high"], 2)
     words = Text("office.tile.quality.words", low=low, high=high)

@@ -11,10 +11,10 @@ from sqlalchemy import select
 from qrowd.collection.database.schema import NAMED_PAIRS, PAIR_NAMES, document, gold, pair, topic
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.people import entry
-from qrowd.collection.plan.turnout import GOOD_SECONDS, MEDIAN_SECONDS, PER_HOUR
+from qrowd.collection.plan.turnout import MEDIAN_SECONDS, PER_HOUR
 from qrowd.data.collected import grades_of
 from qrowd.data.qrels import Qrels
-from qrowd.simulation.crowd import confusions, kinds_of, paces, patterns
+from qrowd.simulation.crowd import SECONDS, confusions, kinds_of, paces, patterns
 from qrowd.simulation.setting import KINDS, Setting
 from qrowd.web.robots.robot import CALM, Habits, Robot, Truth, pace_of
 
@@ -97,7 +97,7 @@ def make_robots(store: Store, name: str, crowd: Crowd, truth: Truth) -> list[Rob
             if KINDS[kind[at]] == "pattern"
             else (),
             habits=crowd.habits,
-            pace=pace_of(children[at], MEDIAN_SECONDS * float(pace[at]) / GOOD_SECONDS),
+            pace=pace_of(children[at], MEDIAN_SECONDS * float(pace[at]) / SECONDS["good"]),
             most_batches=crowd.most_batches,
         )
         for at in range(number)

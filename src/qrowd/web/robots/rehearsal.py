@@ -39,9 +39,10 @@ from qrowd.collection.plan.forecast import (
 from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import plan_text
-from qrowd.collection.plan.turnout import CROWDS, ITEMS, PER_HOUR, Outlay
+from qrowd.collection.plan.turnout import ITEMS, PER_HOUR, Outlay
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
+from qrowd.simulation.setting import CROWDS
 from qrowd.web.app import make_app
 from qrowd.web.files import CampaignFiles
 from qrowd.web.judgements import taken_from
@@ -52,7 +53,7 @@ from qrowd.web.settings import Settings
 MOST_JUDGEMENTS = 1200  # of one dry run of a plan
 ALL_JUDGEMENTS = 2400  # of all its dry runs together
 TIMES = 4  # dry runs at most; two at least
-LEAST_ROBOTS = 24
+LEAST_ROBOTS = 48
 PROGRESS_EVERY = 50  # requests
 
 
@@ -211,7 +212,8 @@ def try_out(
     # the budget does not end: what it would cost is the question
     most = 20 * max(1, batches) * (plan.pay.hit + plan.pay.qualification + plan.pay.review)
     plan = replace(plan, pay=replace(plan.pay, budget=max(plan.pay.budget, most)), text="")
-    number = min(400, max(LEAST_ROBOTS, 4 * plan.sets.target, batches))
+    # so many that there is always somebody to come: where they run out, fewer take the paid test
+    number = min(400, max(LEAST_ROBOTS, 4 * plan.sets.target, 2 * batches))
     judgements = max(1, len(part.pool) * plan.sets.target)
     times = max(min(2, TIMES), min(TIMES, ALL_JUDGEMENTS // judgements))
     runs: list[Rehearsal] = []

@@ -153,6 +153,7 @@ export class Reader {
     this.showsOriginal = false;
     this.query = set.topic.query;
     this.title.textContent = shown.title || t("untitled");
+    this.title.title = shown.title; // long ones are cut
     this.page.setAttribute("aria-busy", "true");
     this.originalButton.hidden = true;
     this.originalNote.hidden = true;

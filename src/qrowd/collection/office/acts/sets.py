@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
 
@@ -21,7 +21,10 @@ from qrowd.collection.database.schema import (
 )
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import gold
+from qrowd.collection.judging.submission import screened_out_by
 from qrowd.collection.material import campaign_rows, clarification
+from qrowd.collection.office.acts.workers import Readmit
+from qrowd.collection.plan.files import blank_documents, by_title
 from qrowd.collection.plan.forecast import gold_problem, set_sizes, unpassable
 from qrowd.collection.plan.rows import CampaignRows
 from qrowd.collection.record.act import Act, Consequence, Details, Stored
@@ -125,11 +128,22 @@ class Extend(Act):
     results = tuple((name, Number()) for name in ("topics", "documents", "pairs", "sets"))
     rows: CampaignRows = detail(Inside(of=CampaignRows), recorded=False)
 
+    def settled(self, work: Work) -> tuple[CampaignRows, set[str]]:
+        """What is added, and the documents without a text: the plan says what becomes of them."""
+        rows = replace(self.rows, documents=list(self.rows.documents))
+        how, blank = work.plan.files.blank, blank_documents(rows.documents)
+        if how == "leave out":
+            kept = [row for row in rows.documents if row.name not in blank]
+            return replace(rows.without(blank), documents=kept), blank
+        if how == "title":
+            return replace(rows, documents=list(map(by_title, rows.documents))), blank
+        return rows, set()
+
     def do(self, work: Work) -> Details:
         if refused := self.refused(work):
             raise RuleError("bad-value", " ".join(str(text) for text in refused))
         before = {f"after_{name}": last for name, last in campaign_rows.highest(work).items()}
-        added = campaign_rows.add(work, self.rows)
+        added = campaign_rows.add(work, self.settled(work)[0])
         after = {f"last_{name}": last for name, last in campaign_rows.highest(work).items()}
         return {**vars(added), **before, **after}
 
@@ -139,7 +153,7 @@ class Extend(Act):
 
     def refused(self, work: Work) -> list[Text]:
         """Why it would be refused, all of it at once; nothing if it would not."""
-        plan, rows = work.plan, self.rows
+        plan, rows = work.plan, self.settled(work)[0]
         problems = []
         wanted = dict.fromkeys([*rows.pool, *(row.pair for row in rows.gold)])
         sent = {
@@ -165,18 +179,25 @@ class Extend(Act):
     def foretell(self, work: Work) -> Consequence:
         if refused := self.refused(work):
             raise RuleError("bad-value", " ".join(str(text) for text in refused))
-        rows, more = self.rows, self.cost(work)
+        (rows, _), more = self.settled(work), self.cost(work)
         pairs = self.says("pairs", topics=len({topic for topic, _ in rows.pool}), **vars(more))
         sent = {"topics": rows.topics, "documents": list(rows.documents), "gold": rows.gold}
         sizes = {name: len(each) for name, each in sent.items()}
-        there = len(set(rows.pool)) - more.pairs
-        left = [self.says("left-out", n=there)] if there else []
+        left = self.left_out(work)
         return self.ask(work, pairs, *left, "sent", "follows", cost=more.amount, **sizes)
+
+    def left_out(self, work: Work) -> list[Text]:
+        """What of it is not added, or not as it is."""
+        rows, blank = self.settled(work)
+        there, how = len(set(rows.pool)) - self.cost(work).pairs, work.plan.files.blank
+        left = [self.says("left-out", n=there)] if there else []
+        return left + ([self.says(f"blank.{how.replace(' ', '-')}", n=len(blank))] if blank else [])
 
     def cost(self, work: Work) -> Cost:
         """What judging those pairs of its pool would cost that the campaign does not have yet."""
-        present = _named_pairs(work) | {row.pair for row in self.rows.gold}
-        fresh = [names for names in dict.fromkeys(self.rows.pool) if names not in present]
+        rows, _ = self.settled(work)
+        present = _named_pairs(work) | {row.pair for row in rows.gold}
+        fresh = [names for names in dict.fromkeys(rows.pool) if names not in present]
         sizes, target = set_sizes(work.plan, fresh), work.plan.sets.target
         return _cost(work, len(fresh), len(sizes) * target, sum(sizes) * target)
 
@@ -214,7 +235,11 @@ class RetireGold(Act):
         _gold_set(work, self.set)
         left = gold.supply(work) - 1
         each = left // work.plan.gold_per_hit if work.plan.gold_per_hit else left
-        return self.ask(work, "follows", "left", n=left, batches=each)
+        out = [Readmit(worker=number) for number in screened_out_by(work, self.set)]
+        who = listed([f"w{act.worker}" for act in out])
+        screened = [self.says("screened-out", n=len(out), workers=who)] if out else []
+        asked = self.ask(work, "follows", "left", *screened, n=left, batches=each)
+        return replace(asked, offers=tuple(out))
 
 
 def _use_gold(work: Work, number: int, *, in_use: bool) -> None:

@@ -95,8 +95,14 @@ class Release(Act):
     name = "release"
     final = True
     command = "qrowd campaign release"
-    results = (("judgements", Number()), ("method", Line()), ("file", Line()), ("sha256", Line()))
+    results = (
+        ("judgements", Number()),
+        ("method", Line()),
+        ("choice", Line()),
+        ("file", Line()),
+        ("sha256", Line()),
+    )
     files: ReleaseFiles = detail(Inside(of=ReleaseFiles), recorded=False)
 
     def do(self, work: Work) -> Details:
-        return vars(self.files)
+        return {name: value for name, value in vars(self.files).items() if value != ""}
