@@ -8,12 +8,14 @@
     value.choices|rating               the first of these keys that is there
 
 A key may have dots itself (`relevance.responses.users[]`): the longest one that is there counts. A
-text that holds JSON is looked into. Lists of one level stand side by side: their items belong
+text that holds JSON is looked into, also one that pandas has written. Lists of one level stand side by side: their items belong
 together by position. Lists inside of lists give a row for each of the innermost items.
 """
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +35,8 @@ _PART = re.compile(r"\[(-?\d*)\]|(\{key\}|\{\})")
 Path = tuple[str | int, ...]
 Row = dict[str, Any]
 _NOT_PRESSED = ("", "none", "false", "off")
+_BETWEEN = re.compile(r"\}\s+\{")
+_TOO_MUCH = (RecursionError, MemoryError)
 _DEEPEST = 12  # of what is suggested
 
 
@@ -91,7 +95,7 @@ def flat(record: Any, paths: Mapping[str, Path]) -> list[Row]:
 
 def _items(record: Any, start: Path, inner: Mapping[str, Path]) -> list[list[Row]]:
     """The rows of each item of the list, or of the object, at a path."""
-    held = _inside(_walked(record, start[:-1])[0])
+    held = inside(_walked(record, start[:-1])[0])
     below = {name: rest[1:] for name, rest in inner.items() if rest[0] != KEYS}
     if start[-1] == EACH and held is not None:
         return [flat(item, below) for item in (held if isinstance(held, list) else [held])]
@@ -109,7 +113,7 @@ def _walked(value: Any, path: Path) -> tuple[Any, Path]:
     for at, part in enumerate(path):
         if part in (EACH, KEYS, VALUES):
             return None, path[at:]
-        value = _inside(value)
+        value = inside(value)
         if isinstance(part, int):
             fits = isinstance(value, list) and -len(value) <= part < len(value)
             value = value[part] if fits else None
@@ -118,13 +122,13 @@ def _walked(value: Any, path: Path) -> tuple[Any, Path]:
     return value, ()
 
 
-def _inside(value: Any) -> Any:
-    """A text that holds JSON as what it holds; all else as it is."""
+def inside(value: Any) -> Any:
+    """A text that holds JSON, or a list or dict as Python prints it, as what it holds."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
+        for text in (value, _BETWEEN.sub("}, {", value)):  # numpy prints no commas
+            for read in (json.loads, ast.literal_eval):
+                with contextlib.suppress(ValueError, SyntaxError, TypeError, *_TOO_MUCH):
+                    return read(text)
     return value
 
 
@@ -143,7 +147,7 @@ def _by_key(value: Any, key: str) -> Any:
     for many in range(len(parts) - 1, 0, -1):
         start = ".".join(parts[:many])
         if start in value:
-            return _by_key(_inside(value[start]), ".".join(parts[many:]))
+            return _by_key(inside(value[start]), ".".join(parts[many:]))
     return None
 
 

@@ -15,7 +15,7 @@ from qrowd.io.formats.json import NOT_JSON, JsonArray, JsonLines
 from qrowd.io.formats.parquet import Parquet
 from qrowd.io.formats.text import Csv, Text, Tsv
 from qrowd.io.origin import Origin
-from qrowd.io.paths import EACH
+from qrowd.io.paths import EACH, inside
 from qrowd.io.roles import SYNONYMS
 from qrowd.io.source import Source
 from qrowd.io.where import chosen, overridden
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _BASES = (Parquet(), JsonArray(), JsonLines(), Tsv(), Csv())
+_MANY = 50  # records, by which a file is known
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,10 @@ def _of_roles(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def first_record(source: Source, base: Format | None) -> dict[str, Any]:
-    """The first record of a file, {} if it has none: of a JSON object all of it, else a row."""
+    """What the first records of a file look like together, {} if it has none.
+
+    A key that only some of them have is there, since the first may be one that nobody answered.
+    """
     if base is None:
         return {}
     from polars.exceptions import PolarsError
@@ -137,29 +141,50 @@ def first_record(source: Source, base: Format | None) -> dict[str, Any]:
     kept: dict[str, Any] | None = vars(source).get("_first_record")
     if kept is None:
         try:
-            kept = _first(source, base)
-        except (
-            FormatError,
-            PolarsError,
-            *NOT_JSON,
-        ):  # whoever reads the file says what is wrong with it
+            shape = _together(list(itertools.islice(_records(source, base), _MANY)))
+            kept = shape if isinstance(shape, dict) else {}
+        except (FormatError, PolarsError, *NOT_JSON):  # whoever reads the file says what is wrong
             kept = {}
         vars(source)["_first_record"] = kept
     return kept
 
 
-def _first(source: Source, base: Format) -> dict[str, Any]:
+def _together(values: Sequence[Any]) -> Any:
+    """Objects as one that has all their keys, lists as a list of one such item; of other values
+    the first that is something.
+    """
+    values = [inside(value) for value in values]
+    filled = [value for value in values if value not in (None, "", [], {})]
+    if filled and all(isinstance(value, Mapping) for value in filled):
+        keys = dict.fromkeys(key for value in filled for key in value)
+        return {key: _together([value.get(key) for value in filled]) for key in keys}
+    if filled and all(isinstance(value, list) for value in filled):
+        return [_together([item for value in filled for item in value])]
+    return next(iter(filled or [value for value in values if value is not None]), None)
+
+
+def _records(source: Source, base: Format) -> Iterator[dict[str, Any]]:
+    """The records at the start of a file: of a JSON object all of it, else rows."""
     if isinstance(base, Text):
         lines = base.lines(source, source.start.decode("utf-8", "replace"))
-        some = [fields for _, fields in itertools.islice(lines, 5) if any(fields)]
-        header, first = [*some, [], []][:2]
-        return dict(itertools.zip_longest(header, first[: len(header)]))
-    if isinstance(base, JsonArray | JsonLines):
-        text = source.start.decode("utf-8", "ignore").lstrip("[ \r\n\t")
-        with contextlib.suppress(*NOT_JSON):  # it may be longer than the start
-            record = json.JSONDecoder().raw_decode(text)[0]
-            return record if isinstance(record, dict) else {}
+        rows = (fields for _, fields in lines if any(fields))
+        header = next(rows, [])
+        for fields in rows:
+            yield dict(itertools.zip_longest(header, fields[: len(header)]))
+        if header:
+            yield dict.fromkeys(header)
+        return
     if isinstance(base, Parquet):
-        rows = base.read(source)[1].lazy().head(1).collect().to_dicts()
-        return rows[0] if rows else {}
-    return next(iter(base.rows(source)), (0, {}))[1]
+        yield from base.read(source)[1].lazy().head(_MANY).collect().to_dicts()
+        return
+    text = source.start.decode("utf-8", "ignore").lstrip("[ \r\n\t")
+    decoder = json.JSONDecoder()
+    read = 0
+    with contextlib.suppress(*NOT_JSON):  # the last may be longer than the start
+        while text:
+            record, end = decoder.raw_decode(text)
+            text = text[end:].lstrip(", \r\n\t]")
+            read += 1
+            yield record
+    if not read:
+        yield next(iter(base.rows(source)), (0, {}))[1]
