@@ -44,7 +44,6 @@ _COLLECTION = ("qrels", "corpus", "queries")  # folders of BEIR, MTEB and their 
 _KINDS_BY_WIDTH = {4: "judgements", 6: "runs"}  # without a header, as TREC has them
 _BEIR = {"query_id", "corpus_id", "score"}
 _RANX = {"q_id", "doc_id", "score"}
-_QRELS_OF_TOOLS = ("rank-eval", "opensearch", "quepid-case")
 
 
 def kind_of(source: Source, format: str | None = None) -> str:
@@ -57,7 +56,7 @@ def kind_of(source: Source, format: str | None = None) -> str:
         return "provenance"
     form = format_of(source, format)
     if isinstance(form, Tool):
-        return "judgements" if form.name not in _QRELS_OF_TOOLS else "qrels"
+        return "judgements" if form.names_people else "qrels"
     for kind, looks_like in (("topics", topics.matches), ("documents", documents.matches)):
         if looks_like(source):
             return kind

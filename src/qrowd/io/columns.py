@@ -24,11 +24,11 @@ from qrowd.io.formats.tool import Tool, first_record
 from qrowd.io.grades import Grading, graded
 from qrowd.io.nested import names_files, of_object
 from qrowd.io.origin import Origin, say, tell
-from qrowd.io.paths import leads_into, suggested
+from qrowd.io.paths import inside, leads_into, suggested
 from qrowd.io.roles import SYNONYMS, candidates, plain_name, recognised
 from qrowd.io.source import PROVENANCE, Source, sources
 from qrowd.io.table import Table
-from qrowd.io.where import Where, chosen, conditions, kept_rows
+from qrowd.io.where import Where, chosen, conditions, kept_rows, overridden
 from qrowd.kernel import in_blocks
 
 if TYPE_CHECKING:
@@ -165,9 +165,7 @@ def _of_file(source: Source, wanted: Wanted, reading: Reading) -> Table:
     stated = _mapping(reading.columns, wanted) if not order else {}
     if isinstance(form, Tool) and not (order or reading.wide):
         if wanted.graded or wanted.noun == "pairs":
-            if not stated or not set(stated.values()) <= set(form.fields(source)):
-                return _of_tool(source, form, wanted, reading, stated)
-            return _by_names(*form.read(source), wanted, reading)
+            return _of_tool(source, form, wanted, reading, stated)
         form = form.base(source) or form
     if stated:
         header = form.fields(source)
@@ -204,19 +202,13 @@ def _of_tool(
     source: Source, form: Tool, wanted: Wanted, reading: Reading, stated: Mapping[str, str]
 ) -> Table:
     """A tool's file as the tool's format lays it out, or by paths that were stated."""
-    if stated:
+    where = conditions(reading.where)
+    if stated and not wanted.missing(stated):
+        where = overridden(form.usual(source, stated), where)
+        reading = replace(reading, where=where)
         return _by_paths(source, list(form.rows(source)), stated, wanted, reading)
-    where = _listed_conditions(reading.where)
-    origin, frame = form.laid_out(source, wanted.noun == "qrels", where)
-    return _by_names(origin, frame, wanted, replace(reading, where=None))
-
-
-def _listed_conditions(where: Where) -> list[str]:
-    return [
-        f"{each.column}{'' if each.equal else '!'}={value}"
-        for each in conditions(where)
-        for value in each.values
-    ]
+    origin, frame = form.laid_out(source, wanted.noun == "qrels", where, stated)
+    return _by_names(origin, frame, wanted, replace(reading, where=None, columns=None))
 
 
 def _by_paths(
@@ -498,16 +490,25 @@ def _nested_advice(frame: pl.DataFrame | pl.LazyFrame, wanted: Wanted) -> str:
     """How nested records could be read, if they are nested and their keys say it."""
     import polars as pl
 
-    kinds = frame.collect_schema().dtypes()
-    if not any(kind.is_nested() or kind == pl.Object for kind in kinds):
+    try:
+        some = frame.lazy().head(50).collect()
+    except (pl.exceptions.PolarsError, OSError):
+        return ""  # whoever reads all of it says that it is damaged
+    texts = (column.drop_nulls() for column in some if column.dtype == pl.String)
+    in_texts = any(isinstance(inside(text), list | dict) for column in texts for text in column)
+    if not in_texts and not any(kind.is_nested() or kind == pl.Object for kind in some.dtypes):
         return ""
-    paths = suggested(frame.lazy().head(50).collect().to_dicts(), wanted.names)
+    paths = suggested(some.to_dicts(), wanted.names)
     listed = ",".join(
         f"{name}={paths.get(name, 'PATH')}"
         for name in wanted.names
         if name in paths or name in wanted.needed
     )
-    return f"rows are nested: say where the columns are, --columns '{listed}'"
+    how = "" if "PATH" not in listed else f" ({_PATHS})"
+    return f"rows are nested: say where the columns are, --columns '{listed}'{how}"
+
+
+_PATHS = "as a.b, a[].b for each item of a list, a{key} and a{} for each name of an object"
 
 
 # --- what the user said of the columns ------------------------------------------------------------

@@ -8,8 +8,9 @@
     value.choices|rating               the first of these keys that is there
 
 A key may have dots itself (`relevance.responses.users[]`): the longest one that is there counts. A
-text that holds JSON is looked into, also one that pandas has written. Lists of one level stand side by side: their items belong
-together by position. Lists inside of lists give a row for each of the innermost items.
+text that holds JSON is looked into, or a list or dict as Python prints it. Lists of one level stand
+side by side: their items belong together by position. Lists inside of lists give a row for each of
+the innermost items.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ _PART = re.compile(r"\[(-?\d*)\]|(\{key\}|\{\})")
 Path = tuple[str | int, ...]
 Row = dict[str, Any]
 _NOT_PRESSED = ("", "none", "false", "off")
+_SIDE_BY_SIDE = re.compile(r"['\"]\s+['\"]")  # which Python would take for one text
 _BETWEEN = re.compile(r"\}\s+\{")
 _TOO_MUCH = (RecursionError, MemoryError)
+_LIKELY = {"grade": "value", "assessor": "key"}  # where nothing better is there
 _DEEPEST = 12  # of what is suggested
 
 
@@ -126,9 +129,11 @@ def inside(value: Any) -> Any:
     """A text that holds JSON, or a list or dict as Python prints it, as what it holds."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         for text in (value, _BETWEEN.sub("}, {", value)):  # numpy prints no commas
-            for read in (json.loads, ast.literal_eval):
+            with contextlib.suppress(ValueError, RecursionError):
+                return json.loads(text)
+            if not _SIDE_BY_SIDE.search(text):
                 with contextlib.suppress(ValueError, SyntaxError, TypeError, *_TOO_MUCH):
-                    return read(text)
+                    return ast.literal_eval(text)
     return value
 
 
@@ -138,7 +143,7 @@ def _by_key(value: Any, key: str) -> Any:
         return None
     if key in value:
         return value[key]
-    if "*" in key:
+    if "*" in key and any(fnmatchcase(name, key) for name in value):
         return _pressed(value, key)
     if "|" in key.partition(".")[0]:
         either = (_by_key(value, each) for each in key.split("|"))
@@ -237,6 +242,7 @@ def leaves(record: Any, start: str = "", depth: int = 0) -> Iterator[str]:
     """The paths to all that is no list and no object in a record."""
     if depth > _DEEPEST:
         return
+    record = inside(record)
     if isinstance(record, Mapping):
         for key, value in record.items():
             yield from leaves(value, f"{start}.{key}" if start else str(key), depth + 1)
@@ -254,4 +260,8 @@ def suggested(records: Sequence[Any], wanted: Sequence[str]) -> dict[str, str]:
     for path in sorted(paths, key=lambda path: (path.count(EACH) == 0, len(path))):
         name = path.split(".")[-1].removesuffix(EACH)
         by_name.setdefault(name, path)
-    return {role: by_name[name] for role, name in recognised(list(by_name), wanted).items()}
+    for name, path in list(by_name.items()):
+        by_name.setdefault(name.removesuffix("s"), path)  # labels, annotators
+    likely = {role: by_name[name] for role, name in _LIKELY.items() if name in by_name}
+    found = {role: by_name[name] for role, name in recognised(list(by_name), wanted).items()}
+    return {role: path for role, path in {**likely, **found}.items() if role in wanted}

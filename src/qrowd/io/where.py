@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from qrowd.data.arrays import Array
 
-Where = str | Sequence[str] | Mapping[str, Any] | None
 _CONDITION = re.compile(r"(?s)(.+?)\s*(!?=)\s*(.*)")
 _SHOWN = 6
 
@@ -43,10 +42,15 @@ class Condition:
         return f"{self.column}{'' if self.equal else '!'}={' or '.join(self.values)}"
 
 
+Where = str | Sequence[str] | Sequence[Condition] | Mapping[str, Any] | None
+
+
 def conditions(where: Where) -> list[Condition]:
     """What was stated; a column that is stated twice may hold either value."""
     if where is None:
         return []
+    if isinstance(where, list | tuple) and where and isinstance(where[0], Condition):
+        return list(where)
     if isinstance(where, Mapping):
         pairs = ((column, value) for column, value in where.items())
         where = [
@@ -66,11 +70,11 @@ def conditions(where: Where) -> list[Condition]:
     return [Condition(column, equal, tuple(said)) for (column, equal), said in values.items()]
 
 
-def overridden(usual: Sequence[str], where: Where) -> list[Condition]:
+def overridden(usual: Where, where: Where) -> list[Condition]:
     """What was stated, and what is usual about all other columns."""
     stated = conditions(where)
     named = {condition.column for condition in stated}
-    return [each for each in conditions(list(usual)) if each.column not in named] + stated
+    return [each for each in conditions(usual) if each.column not in named] + stated
 
 
 def _plain(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -117,15 +116,18 @@ class LabelStudioTable(Tool):
         """The column of grades is called so, or holds a rating."""
         names = [name for name in record if name not in _OWN]
         columns = recognised(names, ("topic", "doc", "grade"))
-        stars = [name for name in names if re.search(r"\brating\b", str(record[name] or ""))]
-        if stars:
-            columns["grade"] = f"{stars[0]}[0].rating"
+        held = {name: record[name][0] for name in names if isinstance(record[name], list)}
+        stars = [name for name, item in held.items() if isinstance(item, Mapping)]
+        stars = [name for name in stars if held[name].keys() & {"rating", "number"}]
+        if stars and (columns.get("grade", stars[0]) in stars):
+            grade = columns.get("grade", stars[0])
+            columns["grade"] = f"{grade}[0].rating|number"
         if "grade" not in columns:
             known = {plain_name(word) for words in SYNONYMS.values() for word in words.split()}
             texts = {"text", "title", "body", "comment", "reason", *known}
             rest = [name for name in names if plain_name(name) not in texts]
             columns |= {"grade": rest[0]} if len(rest) == 1 else {}
-        if gold or "grade" not in columns:
+        if gold:
             return []
         columns.setdefault("doc", "id")
         extras = {"assessor": "annotator", "seconds": "lead_time", "time": "created_at"}

@@ -24,7 +24,21 @@ _RUN = 6  # columns
 EMPTY = "the file is empty; fetch or make it again"
 _LARGEST_FIELD = 1 << 30
 _SEPARATOR = b"sep="
-_LZ4 = b"\x04\x22\x4d\x18"
+_AS_PARQUET = "save it again: .to_parquet('judgements.parquet')"
+_MARKUP = "HTML or XML, and no table; save it as CSV"
+_FASTTEXT = "fastText's lines have labels and texts, and no ids; export as JSONL or CSV"
+_OTHERS = {
+    b"\x04\x22\x4d\x18": "lz4, as ranx saves it; save it again: .save('qrels.json') or .parquet",
+    b"ARROW1": f"Arrow's (Feather's) own form; {_AS_PARQUET}",
+    b"\xff\xff\xff\xff": f"Arrow's own form, as save_to_disk writes it; {_AS_PARQUET}",
+    b"ORC": f"ORC; {_AS_PARQUET}",
+    b"\x80": f"a pickle, which may run anything; {_AS_PARQUET}",
+    b"<!DOCTYPE": _MARKUP,
+    b"<?xml": _MARKUP,
+    b"<table": _MARKUP,
+    b"__label__": _FASTTEXT,
+    b'"__label__': _FASTTEXT,
+}
 
 
 class Text(Format):
@@ -320,8 +334,9 @@ def refuse_what_is_no_text(source: Source) -> None:
         raise source.error(
             "lines end as on old Macs (CR alone); save the file with other line ends"
         )
-    if start.startswith(_LZ4):
-        raise source.error("lz4, as ranx saves it; save it again: .save('qrels.json') or .parquet")
+    for head, advice in _OTHERS.items():
+        if start.startswith(head):
+            raise source.error(advice)
     if b"\0" in start:
         raise source.error("this is neither text nor Parquet; is it the right file?")
 

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from qrowd.errors import FormatError
@@ -15,10 +15,10 @@ from qrowd.io.formats.json import NOT_JSON, JsonArray, JsonLines
 from qrowd.io.formats.parquet import Parquet
 from qrowd.io.formats.text import Csv, Text, Tsv
 from qrowd.io.origin import Origin
-from qrowd.io.paths import EACH, inside
+from qrowd.io.paths import EACH, inside, leaves
 from qrowd.io.roles import SYNONYMS
 from qrowd.io.source import Source
-from qrowd.io.where import chosen, overridden
+from qrowd.io.where import Condition, chosen, conditions, overridden
 
 if TYPE_CHECKING:
     import polars as pl
@@ -38,9 +38,9 @@ class Layout:
     once: bool = False
     """Rows that are alike are one."""
 
-    def has(self, condition: str) -> bool:
+    def has(self, condition: Condition) -> bool:
         """Whether a condition is about these rows, and not about another list of the records."""
-        name, in_list, _ = condition.partition(EACH)
+        name, in_list, _ = condition.column.partition(EACH)
         return not in_list or any(path.startswith(name + EACH) for path in self.columns.values())
 
 
@@ -49,6 +49,8 @@ class Tool(Format):
 
     title: str
     before = "parquet"
+    names_people = True
+    """Whether it says who judged: else its files are qrels."""
 
     def base(self, source: Source) -> Format | None:
         """The plain format that a file is written in, as far as tools use one."""
@@ -80,21 +82,44 @@ class Tool(Format):
         """The judgements."""
         return self.laid_out(source)
 
-    def laid_out(self, source: Source, gold: bool = False, where: Sequence[str] = ()) -> Read:
-        """The judgements, or the gold, under our names."""
+    def usual(self, source: Source, stated: Mapping[str, str]) -> list[Condition]:
+        """Which rows count, where it was stated which columns are what."""
+        layouts = self.layouts(first_record(source, self.base(source)), False)
+        where = layouts[0].where if layouts else ()
+        return list(filter(Layout(stated).has, conditions(where)))
+
+    def laid_out(
+        self,
+        source: Source,
+        gold: bool = False,
+        where: Sequence[Condition] = (),
+        stated: Mapping[str, str] | None = None,
+    ) -> Read:
+        """The judgements, or the gold, under our names; some columns may be `stated`."""
         import numpy as np
         import polars as pl
 
-        base = self.base(source)
-        layouts = self.layouts(first_record(source, base), gold)
-        if not layouts:
-            what = "gold" if gold else "judgements"
-            raise source.error(f"{self.title}: no {what} in it, by the keys of its first record")
+        record = first_record(source, self.base(source))
+        layouts = self.layouts(record, gold)
+        if stated:
+            layouts = [replace(each, columns={**each.columns, **stated}) for each in layouts[:1]]
+        if not layouts or "grade" not in layouts[0].columns:
+            if gold:
+                raise source.error(f"{self.title}: no gold in it")
+            columns = layouts[0].columns if layouts else {"topic": "PATH", "doc": "PATH"}
+            taken = (
+                "" if layouts else ",".join(f"{role}={at}" for role, at in columns.items()) + ","
+            )
+            rest = [path for path in leaves(record) if path not in columns.values()]
+            raise source.error(
+                f"{self.title}: nothing in it is called as grades are; say which it is: --columns "
+                f"'{taken}grade=PATH'; there are: {' '.join(rest[:12])}"
+            )
         rows = list(self.rows(source))
         frames, numbers, notes = [], [], []
         for layout in layouts:
-            conditions = overridden(layout.where, list(filter(layout.has, where)))
-            kept, frame, note = chosen(source, rows, layout.columns, conditions)
+            wanted = overridden(layout.where, list(filter(layout.has, where)))
+            kept, frame, note = chosen(source, rows, layout.columns, wanted)
             frame = frame.with_columns(
                 pl.lit(text).alias(name) for name, text in layout.always.items()
             )
