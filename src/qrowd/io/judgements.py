@@ -20,7 +20,7 @@ from qrowd.io.grades import Grading, Words
 from qrowd.io.joins import JOINED, Texts, joined
 from qrowd.io.origin import Origin, located, say
 from qrowd.io.roles import SYNONYMS
-from qrowd.io.source import is_folder, stem
+from qrowd.io.source import is_folder, is_part, stem
 from qrowd.io.table import Table, encoded, extras, say_what_is_odd, stacked
 from qrowd.io.where import Where
 
@@ -205,7 +205,15 @@ def _assessing_files(parts: list[Table], several: bool) -> list[str | None]:
         if len(names) < 2:
             names |= set(table.names("assessor", keep=True).unique().head(2).to_list())
     alike = several and len(names) == 1 and len(named) == len(parts)
-    return [_stem(table) if alike or "assessor" not in table else None for table in parts]
+    unnamed = [table for table in parts if alike or "assessor" not in table]
+    one = ""
+    if len(unnamed) > 1 and all(is_part(table.origin.name) for table in unnamed):
+        one = _stem(unnamed[0])
+        say(
+            f"{_where([table.origin for table in parts])}: these are called as parts of a dataset "
+            "are, not after assessors; all are taken as one assessor's"
+        )
+    return [one or _stem(table) if alike or "assessor" not in table else None for table in parts]
 
 
 def _stem(table: Table) -> str:

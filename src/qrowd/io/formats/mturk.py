@@ -48,13 +48,9 @@ class MTurk(Tool):
                 for role, name in recognised(list(asked), ("topic", "doc")).items()
             }
             columns.setdefault("doc", "HITId")
-            if grade is not None and not gold:
-                layouts.append(
-                    Layout(
-                        {**columns, "assessor": "WorkerId", "grade": said[grade], **beside}, where
-                    )
-                )
-        return layouts
+            columns |= {"assessor": "WorkerId", **({"grade": said[grade]} if grade else {})}
+            layouts.append(Layout({**columns, **beside}, where))
+        return [] if gold else layouts
 
 
 def _answers(record: Mapping[str, Any]) -> dict[str, str]:
