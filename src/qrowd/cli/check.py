@@ -243,7 +243,8 @@ class Checked:
             noun = self.noun(kind, files)
         findings = described(noun)
         taken = next(iter(about.values()), {})
-        facts = {what if what == "file of" else f"{what} is": text for what, text in taken.items()}
+        stay = ("file of", "read as")
+        facts = {what if what in stay else f"{what} is": text for what, text in taken.items()}
         findings.facts = facts | findings.facts
         if isinstance(noun, q.Judgements | q.Qrels):
             findings.facts["to go on"] = self._command(noun, files)

@@ -237,6 +237,8 @@ def _in_order(
     """A text without a header, whose columns have this order."""
     names = [name if name in wanted.names else f"_{at}" for at, name in enumerate(order)]
     origin, frame = _read_plain(source, form, names, exact=reading.columns is None)
+    if reading.columns is None and wanted.graded:
+        origin = replace(origin, about={"read as": f"{' '.join(order)}, without a header"})
     kept = [name for name in names if name in wanted.names]
     table = Table(
         origin,
@@ -244,7 +246,7 @@ def _in_order(
         {name: name for name in kept},
         origin.notes,
         stated=reading.columns is not None,
-        guessed=reading.columns is None and form.name == "tsv",
+        guessed=reading.columns is None and form.name in ("tsv", "trec"),
     )
     if reading.columns is None and "grade" in wanted.needed:
         _refuse_other_order(table)

@@ -75,10 +75,6 @@ def _(noun: Judgements) -> Findings:
     _warn_of_scale(findings, grades, findings.facts["share relevant"])
     findings.warn(bool((votes <= 1).all()), "no pair was judged twice: there is nothing to merge")
     findings.warn(len(noun.assessors) == 1, "all judgements are by one assessor")
-    findings.warn(
-        len(noun.assessors) > max(len(noun.pairs.documents), 20),
-        "more assessors than documents: is the order of columns topic assessor doc grade?",
-    )
     return findings
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qrowd.data.arrays import Codes
 from qrowd.data.index import Index
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import ALL, MEAN, Scores
@@ -16,7 +17,7 @@ from qrowd.errors import InputError, require_choice
 from qrowd.io.columns import Reading, Wanted, tables
 from qrowd.io.origin import Origin, located, say
 from qrowd.io.source import stem
-from qrowd.io.table import Table, coded, encoded, say_what_is_odd, stacked
+from qrowd.io.table import Table, coded, encoded, say_what_is_odd, short, stacked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +30,7 @@ RUNS = Wanted(
 )
 NAMES = ("auto", "tag", "file")
 AXES = ("assessor", "draw")
+_FEW = 5  # tags, of which somebody is told
 SCORES = Wanted("scores", needed=("run", "topic", "measure", "value"), optional=AXES)
 CORRECTED = Wanted("scores", needed=("run", "measure", "value", "human_low"))
 
@@ -51,9 +53,22 @@ def read_runs(
     (topics, documents), (topic, document) = coded(parts, "topic", "doc")
     origins = [table.origin for table in parts]
     say_what_is_odd(origins[0].name, runs=runs, topics=topics, documents=documents)
+    _say_of_lone_tags(origins[0].name, runs, run)
     del parts  # millions of strings
     with located(origins):
         return RunSet.from_codes((runs, topics, documents), (run, topic, document), scores)
+
+
+def _say_of_lone_tags(where: str, runs: Index, run: Codes) -> None:
+    """Of a tag that is on one line only, and is part of another (or the other of it)."""
+    for code in np.flatnonzero(np.bincount(run, minlength=len(runs)) == 1)[:_FEW]:
+        name = runs.names[code]
+        kin = [n for n in runs.names if n != name and (n.startswith(name) or name.startswith(n))]
+        if kin:
+            say(
+                f"{where}: only one line has the tag {short(name)!r}, which is like {kin[0]!r}: is "
+                "the file damaged, or cut short?"
+            )
 
 
 def _named_by_file(parts: list[Table], names: str) -> list[str | None]:

@@ -300,7 +300,7 @@ def split_fields(line: str, separator: str, *, quoted: bool = False) -> list[str
 
 def _csv_reader(lines: Iterable[str], separator: str) -> Any:
     csv.field_size_limit(_LARGEST_FIELD)  # a document's text may be longer than Python's 128 kB
-    return csv.reader(lines, delimiter=separator)
+    return csv.reader(lines, delimiter=separator, strict=True)
 
 
 def _are_trecs(fields: Sequence[str]) -> bool:
