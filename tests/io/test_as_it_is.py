@@ -286,6 +286,7 @@ def test_a_header_in_the_middle_of_texts(tmp_path: Path) -> None:
 
 
 def test_a_tag_that_was_cut(tmp_path: Path) -> None:
-    (tmp_path / "a.run").write_text("t Q0 d 1 2 sys\nt Q0 e 2 1 sys\nu Q0 d 1 2 s")
+    lines = [f"t Q0 d{n} {n} {20 - n} sys\n" for n in range(10)]
+    (tmp_path / "a.run").write_text("".join(lines) + "u Q0 d 1 2 s")
     with pytest.warns(DataWarning, match="only one line has the tag 's', which is like 'sys'"):
         q.read_runs(tmp_path / "a.run")

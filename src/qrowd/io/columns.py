@@ -240,18 +240,20 @@ def _in_order(
     if reading.columns is None and wanted.graded:
         origin = replace(origin, about={"read as": f"{' '.join(order)}, without a header"})
     kept = [name for name in names if name in wanted.names]
+    frame = _collected(origin, frame, kept)
+    guessed = reading.columns is None
+    notes = origin.notes
+    if guessed and form.name == "csv" and "assessor" in kept:
+        qrels = frame["assessor"].unique().to_list() in (["0"], ["Q0"])
+        # of anything else, the order is anybody's guess
+        notes = notes if qrels else (*notes, f"{origin.name}: {TRECS_ORDER}")
+    columns = {name: name for name in kept}
     table = Table(
-        origin,
-        _collected(origin, frame, kept),
-        {name: name for name in kept},
-        origin.notes,
-        stated=reading.columns is not None,
-        guessed=reading.columns is None and form.name in ("tsv", "trec"),
+        origin, frame, columns, notes, stated=not guessed, guessed=guessed and form.name != "csv"
     )
-    if reading.columns is None and "grade" in wanted.needed:
+    if guessed and "grade" in wanted.needed:
         _refuse_other_order(table)
-    guessed = form.name == "csv" and reading.columns is None
-    return _with_note(table) if guessed else table
+    return table
 
 
 def _read_plain(
@@ -295,16 +297,6 @@ def _refuse_other_order(table: Table) -> None:
             "now: --columns topic,assessor,doc,grade)",
             0,
         )
-
-
-def _with_note(table: Table) -> Table:
-    """With a word about four columns of CSV, whose order is anybody's guess."""
-    if "assessor" not in table:
-        return table
-    second = table.frame["assessor"].unique().to_list()
-    if len(second) == 1 and second[0] in ("0", "Q0"):  # these are qrels
-        return table
-    return replace(table, notes=(f"{table.origin.name}: {TRECS_ORDER}",))
 
 
 _NO_ROW = "there is no row in it"

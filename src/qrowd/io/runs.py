@@ -31,6 +31,7 @@ RUNS = Wanted(
 NAMES = ("auto", "tag", "file")
 AXES = ("assessor", "draw")
 _FEW = 5  # tags, of which somebody is told
+_MANY = 10  # lines of a run
 SCORES = Wanted("scores", needed=("run", "topic", "measure", "value"), optional=AXES)
 CORRECTED = Wanted("scores", needed=("run", "measure", "value", "human_low"))
 
@@ -60,10 +61,11 @@ def read_runs(
 
 
 def _say_of_lone_tags(where: str, runs: Index, run: Codes) -> None:
-    """Of a tag that is on one line only, and is part of another (or the other of it)."""
-    for code in np.flatnonzero(np.bincount(run, minlength=len(runs)) == 1)[:_FEW]:
-        name = runs.names[code]
-        kin = [n for n in runs.names if n != name and (n.startswith(name) or name.startswith(n))]
+    """Of a tag on one line only that begins as one on many lines does, or the other way round."""
+    lines = np.bincount(run, minlength=len(runs))
+    often = runs.names[lines >= _MANY]
+    for name in runs.names[lines == 1][:_FEW]:
+        kin = [other for other in often if other.startswith(name) or name.startswith(other)]
         if kin:
             say(
                 f"{where}: only one line has the tag {short(name)!r}, which is like {kin[0]!r}: is "

@@ -42,7 +42,7 @@ class Table:
     columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
     stated: bool = False  # somebody said which columns are what
-    guessed: bool = False  # there are tabs and no header: the order may not be TREC's
+    guessed: bool = False  # there is no header: the order may not be TREC's
 
     def __len__(self) -> int:
         return self.origin.rows
@@ -279,7 +279,6 @@ def say_what_is_odd(where: str, **indexes: Index) -> None:
         held = index.held
         names = held if isinstance(held, pl.Series) else pl.Series(index.names, dtype=pl.String)
         _say_of_blanks(where, kind, names)
-        _say_of_lines(where, kind, names)
         _say_of_numbers(where, kind, names)
         _say_of_texts(where, kind, names)
 
@@ -299,18 +298,6 @@ def _say_of_blanks(where: str, kind: str, names: pl.Series) -> None:
         )
     else:
         say(f"{where}: names of {kind} have blanks at their ends ({padded[0]!r}), which stay")
-
-
-def _say_of_lines(where: str, kind: str, names: pl.Series) -> None:
-    """Of names that go over several lines or columns."""
-    torn = names.filter(
-        names.str.contains("\n", literal=True) | names.str.contains("\t", literal=True)
-    )
-    if len(torn):
-        say(
-            f"{where}: a name of {kind} spans several lines or columns ({short(torn[0])!r}): is "
-            "a quote missing, or one too many?"
-        )
 
 
 def _say_of_numbers(where: str, kind: str, names: pl.Series) -> None:

@@ -45,11 +45,9 @@ class Parquet(Format):
         import polars as pl
 
         try:
-            frame = self.read(source)[1].lazy().collect()
+            yield from super().rows(source, names)
         except (pl.exceptions.PolarsError, OSError):
             raise source.error(_DAMAGED) from None
-        for row in frame.iter_rows(named=True):  # lists and objects are Python's
-            yield 0, row
 
     def write(self, frame: pl.DataFrame, name: str) -> bytes:
         """With the types that the columns have."""

@@ -9,26 +9,29 @@ from qrowd.io.formats.tool import Layout, Tool
 
 
 class Rated(Tool):
-    """A list of objects, each with ratings, at one key; where `layout` names no assessor, qrels."""
+    """A list of objects, each with ratings; where its layout names no assessor, qrels."""
 
     inside: ClassVar[tuple[str, str]]
     """The key of the list, and one that its objects have."""
     layout: ClassVar[Layout]
-
-    def knows(self, record: Mapping[str, Any]) -> bool:
-        """The two keys."""
-        key, inner = self.inside
-        items = record.get(key)
-        first = items[0] if isinstance(items, list) and items else None
-        return isinstance(first, Mapping) and inner in first
-
-    def layouts(self, record: Mapping[str, Any], gold: bool) -> list[Layout]:
-        """People's judgements are no gold."""
-        return [] if gold and self.names_people else [self.layout]
+    """With paths from each of these objects."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         cls.names_people = "assessor" in cls.layout.columns
+
+    def knows(self, record: Mapping[str, Any]) -> bool:
+        """The two keys."""
+        items = record.get(self.inside[0])
+        first = items[0] if isinstance(items, list) and items else None
+        return isinstance(first, Mapping) and self.inside[1] in first
+
+    def layouts(self, record: Mapping[str, Any], gold: bool) -> list[Layout]:
+        """People's judgements are no gold."""
+        at = f"{self.inside[0]}[]."
+        columns = {role: f"{at}{path}" for role, path in self.layout.columns.items()}
+        where = tuple(f"{at}{condition}" for condition in self.layout.where)
+        return [] if gold and self.names_people else [Layout(columns, where)]
 
 
 class RankEval(Rated):
@@ -37,13 +40,7 @@ class RankEval(Rated):
     name = "rank-eval"
     title = "a request to _rank_eval"
     inside = ("requests", "ratings")
-    layout = Layout(
-        {
-            "topic": "requests[].id",
-            "doc": "requests[].ratings[]._id",
-            "grade": "requests[].ratings[].rating",
-        }
-    )
+    layout = Layout({"topic": "id", "doc": "ratings[]._id", "grade": "ratings[].rating"})
 
 
 class Workbench(Rated):
@@ -52,13 +49,7 @@ class Workbench(Rated):
     name = "opensearch"
     title = "OpenSearch's judgements"
     inside = ("judgmentRatings", "ratings")
-    layout = Layout(
-        {
-            "topic": "judgmentRatings[].query",
-            "doc": "judgmentRatings[].ratings[].docId",
-            "grade": "judgmentRatings[].ratings[].rating",
-        }
-    )
+    layout = Layout({"topic": "query", "doc": "ratings[].docId", "grade": "ratings[].rating"})
 
 
 class QuepidBook(Rated):
@@ -69,15 +60,12 @@ class QuepidBook(Rated):
     inside = ("query_doc_pairs", "judgements")
     layout = Layout(
         {
-            "topic": "query_doc_pairs[].query_text",
-            "doc": "query_doc_pairs[].doc_id",
-            "assessor": "query_doc_pairs[].judgements[].user_email|user_name|judge",
-            "grade": "query_doc_pairs[].judgements[].rating",
+            "topic": "query_text",
+            "doc": "doc_id",
+            "assessor": "judgements[].user_email|user_name|judge",
+            "grade": "judgements[].rating",
         },
-        where=(
-            "query_doc_pairs[].judgements[].unrateable!=true",
-            "query_doc_pairs[].judgements[].judge_later!=true",
-        ),
+        ("judgements[].unrateable!=true", "judgements[].judge_later!=true"),
     )
 
 
@@ -87,13 +75,7 @@ class QuepidCase(Rated):
     name = "quepid-case"
     title = "Quepid's case"
     inside = ("queries", "ratings")
-    layout = Layout(
-        {
-            "topic": "queries[].query|query_text",
-            "doc": "queries[].ratings{key}",
-            "grade": "queries[].ratings{}",
-        }
-    )
+    layout = Layout({"topic": "query|query_text", "doc": "ratings{key}", "grade": "ratings{}"})
 
 
 class Rre(Rated):
@@ -104,8 +86,8 @@ class Rre(Rated):
     inside = ("queries", "relevant_documents")
     layout = Layout(
         {
-            "topic": "queries[].placeholders.$query",
-            "doc": "queries[].relevant_documents{key}",
-            "grade": "queries[].relevant_documents{}.gain",
+            "topic": "placeholders.$query",
+            "doc": "relevant_documents{key}",
+            "grade": "relevant_documents{}.gain",
         }
     )

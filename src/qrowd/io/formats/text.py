@@ -81,6 +81,12 @@ class Text(Format):
             except pl.exceptions.PolarsError as again:
                 raise _bad_text(source, separator, len(names), str(again)) from None
         first = skipped + (1 if names else 2)
+        data = source.read() if quoted else b""
+        if (
+            data.count(b"\n") > frame.height + first
+        ):  # a row goes over several lines: by a lone quote?
+            for _ in self.lines(source, data.decode("utf-8", "replace")):
+                pass
         origin = Origin(source.name, frame.height, first, source=source, quoted=quoted)
         return _without_blank_rows(origin, frame)
 
