@@ -82,9 +82,8 @@ class Text(Format):
                 raise _bad_text(source, separator, len(names), str(again)) from None
         first = skipped + (1 if names else 2)
         data = source.read() if quoted else b""
-        if (
-            data.count(b"\n") > frame.height + first
-        ):  # a row goes over several lines: by a lone quote?
+        if data.count(b"\n") >= frame.height + first:
+            # some row goes over several lines: where that is by a lone quote, this says so
             for _ in self.lines(source, data.decode("utf-8", "replace")):
                 pass
         origin = Origin(source.name, frame.height, first, source=source, quoted=quoted)
