@@ -1209,7 +1209,7 @@ def test_a_folder_of_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     """As MTEB's datasets are: Parquet in the folders corpus, queries, default."""
     from qrowd.cli.main import main
 
-    tables = {
+    tables: dict[str, dict[str, list[Any]]] = {
         "corpus": {"_id": ["d"], "title": ["T"], "text": ["x"]},
         "queries": {"_id": ["q"], "text": ["y"]},
         "default": {"query-id": ["q"], "corpus-id": ["d"], "score": [1.0]},

@@ -169,9 +169,9 @@ def nested_frame(nested: Mapping[str, Any]) -> pl.DataFrame:
 
     if not all(isinstance(inner, Mapping) for inner in nested.values()):
         raise TypeError
-    rows = _rows_of_pandas(nested)
-    if rows:
-        return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+    records = _rows_of_pandas(nested)
+    if records:
+        return pl.DataFrame(records, infer_schema_length=None, strict=False)
     deep = any(isinstance(value, Mapping) for inner in nested.values() for value in inner.values())
     if not deep and _are_measures(nested):
         raise ScoresError

@@ -49,8 +49,10 @@ def conditions(where: Where) -> list[Condition]:
     """What was stated; a column that is stated twice may hold either value."""
     if where is None:
         return []
-    if isinstance(where, list | tuple) and where and isinstance(where[0], Condition):
-        return list(where)
+    if not isinstance(where, str | Mapping):
+        read = [each for each in where if isinstance(each, Condition)]
+        if read:
+            return read
     if isinstance(where, Mapping):
         pairs = ((column, value) for column, value in where.items())
         where = [
@@ -60,7 +62,7 @@ def conditions(where: Where) -> list[Condition]:
         ]
     values: dict[tuple[str, bool], list[str]] = {}
     for text in [where] if isinstance(where, str) else where:
-        match = _CONDITION.fullmatch(text.strip())
+        match = _CONDITION.fullmatch(str(text).strip())
         if not match:
             raise UsageError(
                 f"rows are chosen by column=value or column!=value, got {text!r}; as in "

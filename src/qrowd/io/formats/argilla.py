@@ -92,8 +92,8 @@ def _questions(record: Mapping[str, Any]) -> dict[str, list[Layout]]:
             if _is_answers(held):
                 questions[name] = [_answers(at, held), *machine]
     elif isinstance(responses, list) and responses:  # version 1, as its objects are
-        said = responses[0].get("values") if isinstance(responses[0], Mapping) else None
-        for name in said if isinstance(said, Mapping) else ():
+        values = responses[0].get("values") if isinstance(responses[0], Mapping) else None
+        for name in values if isinstance(values, Mapping) else ():
             where = (f"suggestions[].question_name={name}",)
             machine = [_machine("suggestions[].agent", "suggestions[].value", where)]
             at = f"responses[].values.{name}.value"
