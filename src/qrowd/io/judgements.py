@@ -37,7 +37,7 @@ JUDGEMENTS = Wanted(
     instead={"doc": ("doc_text", "instance")},
 )
 _FEW = 5  # rows, of which nobody can tell
-_MANY = 100_000  # rows, of which anybody can
+_MANY = 5_000  # rows, of which anybody can
 REPEATED = ("keep", "once")
 ASSESSORS = Wanted("assessors", needed=("assessor",), others=r"(?s).*")
 FEATURES = Wanted("features", needed=("doc",), others=r"(?s).*")
