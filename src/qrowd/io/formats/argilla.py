@@ -40,8 +40,8 @@ class Argilla(Tool):
         return [replace(each, columns={**shared, **each.columns}) for each in layouts]
 
     def settled(
-        self, source: Source, kept: Any, frame: pl.DataFrame, gold: bool
-    ) -> tuple[Any, pl.DataFrame, list[str]]:
+        self, source: Source, frame: pl.DataFrame, gold: bool
+    ) -> tuple[pl.DataFrame, list[str]]:
         """Suggestions need not say which agent made them."""
         import polars as pl
 
@@ -50,12 +50,8 @@ class Argilla(Tool):
             nameless = machine & pl.col("assessor").is_null()
             named = pl.when(nameless).then(pl.lit("suggestion")).otherwise(pl.col("assessor"))
             frame = frame.with_columns(named.alias("assessor"))
-            suggests = frame.select(~machine.fill_null(False) | pl.col("grade").is_not_null())
-            kept, frame = (
-                kept[suggests.to_series().to_numpy()],
-                frame.filter(suggests.to_series()),
-            )
-        return kept, frame, []
+            frame = frame.filter(~machine.fill_null(False) | pl.col("grade").is_not_null())
+        return frame, []
 
 
 def _shared(record: Mapping[str, Any]) -> dict[str, str]:

@@ -33,8 +33,8 @@ class Doccano(Tool):
         return [] if gold else [Layout({**columns, "grade": "label"})]
 
     def settled(
-        self, source: Source, kept: Any, frame: pl.DataFrame, gold: bool
-    ) -> tuple[Any, pl.DataFrame, list[str]]:
+        self, source: Source, frame: pl.DataFrame, gold: bool
+    ) -> tuple[pl.DataFrame, list[str]]:
         """Several labels of one text are those of several people, of whom nobody is named."""
         joined = r"^\[|#" if isinstance(self.base(source), Csv) else r"^\["
         several = frame["grade"].cast(str).str.contains(joined).fill_null(False)
@@ -45,5 +45,5 @@ class Doccano(Tool):
                 "nobody: export the project so that each member has a file of their own"
             )
         if stem(source.name) == "all":  # what doccano calls the file of a shared project
-            return kept, frame, ["members share their labels, and nobody is named: one assessor"]
-        return kept, frame, []
+            return frame, ["members share their labels, and nobody is named: one assessor"]
+        return frame, []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from qrowd.io.formats.tool import Layout, Tool
+from qrowd.io.formats.tool import ROW, Layout, Tool
 from qrowd.io.roles import SYNONYMS, plain_name, recognised
 from qrowd.io.source import Source
 
@@ -57,16 +57,15 @@ class LabelStudio(Tool):
         return [Layout(people, (done,)), *machines]
 
     def settled(
-        self, source: Source, kept: Any, frame: pl.DataFrame, gold: bool
-    ) -> tuple[Any, pl.DataFrame, list[str]]:
+        self, source: Source, frame: pl.DataFrame, gold: bool
+    ) -> tuple[pl.DataFrame, list[str]]:
         """Answers to one control, without those of who only gave gold."""
         import polars as pl
 
         graded = pl.col("grade").is_not_null()
         machine = pl.lit(False) if gold else pl.col("kind").fill_null("") == "machine"
-        frame = frame.with_columns(pl.Series("row", kept))
         # a comment beside a grade is no answer without a grade; a prediction may be named only
-        stays = graded | (~machine & ~graded.any().over("row", "assessor"))
+        stays = graded | (~machine & ~graded.any().over(ROW, "assessor"))
         control = self._control(source, frame.filter(graded)[_CONTROL].unique().to_list())
         stays &= (pl.col(_CONTROL) == control) | ~graded
         notes = []
@@ -79,9 +78,7 @@ class LabelStudio(Tool):
                     f"{count} by who only gave ground truth: gold, if the file is named as --gold"
                 )
             stays &= ~only
-        rows = frame.select(stays.alias("stays")).to_series()
-        columns = [name for name in frame.columns if name not in (_GOLD, _CONTROL, "row")]
-        return kept[rows.to_numpy()], frame.filter(rows).select(columns), notes
+        return frame.filter(stays).drop(_GOLD, _CONTROL, strict=False), notes
 
     def _control(self, source: Source, names: Sequence[str]) -> str:
         """The control that asks for the grade, where there are several."""

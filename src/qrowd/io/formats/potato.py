@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from qrowd.io.formats.format import Row
-from qrowd.io.formats.tool import Layout, Tool
+from qrowd.io.formats.tool import ROW, Layout, Tool
 from qrowd.io.paths import as_text
 from qrowd.io.roles import recognised
 from qrowd.io.source import Source
@@ -57,15 +57,14 @@ class Potato(Tool):
             yield line, {**record, "labels": _labels(record)}
 
     def settled(
-        self, source: Source, kept: Any, frame: pl.DataFrame, gold: bool
-    ) -> tuple[Any, pl.DataFrame, list[str]]:
+        self, source: Source, frame: pl.DataFrame, gold: bool
+    ) -> tuple[pl.DataFrame, list[str]]:
         """What was said, where that is the answer; nobody may have chosen two labels."""
-        import numpy as np
         import polars as pl
 
-        again = np.flatnonzero(kept[1:] == kept[:-1])
-        if len(again):
-            both = " and ".join(frame["grade"].gather([again[0], again[0] + 1]).to_list())
+        again = frame.filter(frame[ROW].is_duplicated())
+        if again.height:
+            both = " and ".join(again["grade"].head(2).to_list())
             raise source.error(
                 f"somebody gave one item several labels ({both}): these are no grades"
             )
@@ -78,7 +77,7 @@ class Potato(Tool):
                 f"this export has lost what was said (it has {lost['grade'][0]} instead): export "
                 "the project as csv or jsonl"
             )
-        return kept, frame.drop("said"), []
+        return frame.drop("said"), []
 
 
 def _labels(record: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _BASES = (Parquet(), JsonArray(), JsonLines(), Tsv(), Csv())
 _MANY = 50  # records, by which a file is known
+ROW = "record"  # the column that says from which record a row comes
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,6 @@ class Tool(Format):
         stated: Mapping[str, str] | None = None,
     ) -> Read:
         """The judgements, or the gold, under our names; some columns may be `stated`."""
-        import numpy as np
         import polars as pl
 
         record = first_record(source, self.base(source))
@@ -116,38 +116,38 @@ class Tool(Format):
                 f"'{taken}grade=PATH'; there are: {' '.join(rest[:12])}"
             )
         rows = list(self.rows(source))
-        frames, numbers, notes = [], [], []
+        frames, notes = [], []
         for layout in layouts:
             wanted = overridden(layout.where, list(filter(layout.has, where)))
             kept, frame, note = chosen(source, rows, layout.columns, wanted)
             frame = frame.with_columns(
                 pl.lit(text).alias(name) for name, text in layout.always.items()
             )
-            if layout.once:
-                first = frame.select(pl.struct(pl.all()).is_first_distinct()).to_series()
-                kept, frame = kept[first.to_numpy()], frame.filter(first)
-            frames.append(frame)
-            numbers.append(kept)
+            frame = frame.with_columns(pl.Series(ROW, kept))
+            frames.append(
+                frame.unique(pl.exclude(ROW), keep="first", maintain_order=True)
+                if layout.once
+                else frame
+            )
             notes += note
-        frame = pl.concat(frames, how="diagonal_relaxed")
-        kept, frame, settled = self.settled(source, np.concatenate(numbers), frame, gold)
+        frame, settled = self.settled(source, pl.concat(frames, how="diagonal_relaxed"), gold)
         lines = bool(rows) and rows[0][0] > 0
         origin = Origin(
             source.name,
             frame.height,
             1 if lines else 0,
-            kept=kept,
+            kept=frame[ROW].to_numpy(),
             source=source,
             about={"file of": self.title, **_of_roles(layouts[0].columns)},
             notes=tuple(f"{source.name}: {self.title}: {note}" for note in (*notes, *settled)),
         )
-        return origin, frame
+        return origin, frame.drop(ROW)
 
     def settled(
-        self, source: Source, kept: Any, frame: pl.DataFrame, gold: bool
-    ) -> tuple[Any, pl.DataFrame, list[str]]:
-        """The rows that count, and what to say of others."""
-        return kept, frame, []
+        self, source: Source, frame: pl.DataFrame, gold: bool
+    ) -> tuple[pl.DataFrame, list[str]]:
+        """The rows that count, `ROW` being the number of the record; what to say of others."""
+        return frame, []
 
 
 def _of_roles(columns: Mapping[str, str]) -> dict[str, str]:
