@@ -8,8 +8,10 @@ where it is a service, whose shape is copied from its documentation.
 from __future__ import annotations
 
 import json
+import random
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ import polars as pl
 import pytest
 
 import qrowd as q
-from qrowd.errors import DataWarning, FormatError
+from qrowd.errors import DataWarning, FormatError, QrowdError
 from qrowd.io.anything import kind_of_path, read_any
 
 pytestmark = pytest.mark.filterwarnings("ignore::qrowd.errors.DataWarning")
@@ -1044,6 +1046,46 @@ def test_suggestions_of_argilla_1_are_those_of_machines(tmp_path: Path) -> None:
 def test_a_snapshot_without_predictions_says_nothing_of_machines(tmp_path: Path) -> None:
     crowd = q.read_judgements(written(CASES["a snapshot with ids only"], tmp_path))
     assert crowd.kinds is None or set(crowd.kind_counts) == {"unknown"}
+
+
+# --- records that are damaged ---------------------------------------------------------------------
+
+ODD: list[Any] = [None, [], {}, 1, "x", [1], {"a": 1}, [[]], "[1]", "{'a': 1}", True, -1.5, [{}]]
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield at
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from places(value[key], (*at, key))
+
+
+def replaced(value: Any, at: tuple[Any, ...], odd: Any) -> Any:
+    if not at:
+        return odd
+    changed = value.copy()
+    changed[at[0]] = replaced(value[at[0]], at[1:], odd)
+    return changed
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if "json" in str([*CASES[name].files])])
+def test_a_record_with_something_odd_is_one_line_at_most(name: str, tmp_path: Path) -> None:
+    chance = random.Random(name)
+    file, text = next(iter(CASES[name].files.items()))
+    lines = file.endswith("l")
+    records = [json.loads(line) for line in text.splitlines()] if lines else json.loads(text)
+    messages = []
+    for _ in range(25):
+        odd = replaced(records, chance.choice(list(places(records))), chance.choice(ODD))
+        path = tmp_path / Path(file).name
+        as_lines = lines and isinstance(odd, list)
+        path.write_text("\n".join(map(json.dumps, odd)) if as_lines else json.dumps(odd))
+        for read in (q.read_judgements, q.read_qrels, read_any):
+            try:
+                read(path)
+            except QrowdError as error:
+                messages.append(str(error))
+    assert not [message for message in messages if "\n" in message]
 
 
 # --- Parquet --------------------------------------------------------------------------------------

@@ -84,7 +84,8 @@ def _questions(record: Mapping[str, Any]) -> dict[str, list[Layout]]:
     if isinstance(responses, Mapping):  # version 2: objects, by question
         for name, held in responses.items():
             at, by = f"responses.{name}", f"suggestions.{name}"
-            machine = [_machine(f"{by}.agent", f"{by}.value")] if name in machines else []
+            suggested = isinstance(machines, Mapping) and name in machines
+            machine = [_machine(f"{by}.agent", f"{by}.value")] if suggested else []
             if _is_answers(held):
                 questions[name] = [_answers(at, held), *machine]
     elif isinstance(responses, list) and responses:  # version 1, as its objects are

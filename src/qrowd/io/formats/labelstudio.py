@@ -29,7 +29,12 @@ class LabelStudio(Tool):
 
     def knows(self, record: Mapping[str, Any]) -> bool:
         """A task with annotations."""
-        return isinstance(record.get("data"), dict) and isinstance(record.get("annotations"), list)
+        annotations = record.get("annotations")
+        return (
+            isinstance(record.get("data"), dict)
+            and isinstance(annotations, list)
+            and all(isinstance(each, Mapping) for each in annotations)
+        )
 
     def layouts(self, record: Mapping[str, Any], gold: bool) -> list[Layout]:
         """Annotations, predictions by themselves, and predictions that annotations began with."""
@@ -66,8 +71,10 @@ class LabelStudio(Tool):
         machine = pl.lit(False) if gold else pl.col("kind").fill_null("") == "machine"
         # a comment beside a grade is no answer without a grade; a prediction may be named only
         stays = graded | (~machine & ~graded.any().over(ROW, "assessor"))
-        control = self._control(source, frame.filter(graded)[_CONTROL].unique().to_list())
-        stays &= (pl.col(_CONTROL) == control) | ~graded
+        control = self._control(
+            source, frame.filter(graded)[_CONTROL].drop_nulls().cast(str).unique().to_list()
+        )
+        stays &= (pl.col(_CONTROL).cast(str) == control) | ~graded
         notes = []
         if not gold:
             flagged = pl.col(_GOLD).fill_null("false") == "true"
@@ -99,6 +106,11 @@ def _answers(data: Mapping[str, str], at: str, who: str) -> dict[str, str]:
     }
 
 
+def _is_rating(held: Any) -> bool:
+    first = held[0] if isinstance(held, list) and held else None
+    return isinstance(first, Mapping) and bool(first.keys() & {"rating", "number"})
+
+
 class LabelStudioTable(Tool):
     """CSV, TSV and JSON_MIN: an annotation in each row, columns named after data and controls."""
 
@@ -113,17 +125,15 @@ class LabelStudioTable(Tool):
         """The column of grades is called so, or holds a rating."""
         names = [name for name in record if name not in _OWN]
         columns = recognised(names, ("topic", "doc", "grade"))
-        held = {name: record[name][0] for name in names if isinstance(record[name], list)}
-        stars = [name for name, item in held.items() if isinstance(item, Mapping)]
-        stars = [name for name in stars if held[name].keys() & {"rating", "number"}]
-        if stars and (columns.get("grade", stars[0]) in stars):
-            grade = columns.get("grade", stars[0])
+        stars = [name for name in names if _is_rating(record[name])]
+        grade = columns.get("grade") or (stars[0] if len(stars) == 1 else None)
+        if grade in stars:
             columns["grade"] = f"{grade}[0].rating|number"
         if "grade" not in columns:
             known = {plain_name(word) for words in SYNONYMS.values() for word in words.split()}
             texts = {"text", "title", "body", "comment", "reason", *known}
-            rest = [name for name in names if plain_name(name) not in texts]
-            columns |= {"grade": rest[0]} if len(rest) == 1 else {}
+            rest = [name for name in names if plain_name(name) not in texts and name not in stars]
+            columns |= {"grade": rest[0]} if len(rest) == 1 and not stars else {}
         if gold:
             return []
         columns.setdefault("doc", "id")

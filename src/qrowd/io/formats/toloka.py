@@ -29,11 +29,11 @@ class Toloka(Tool):
         if "tasks" in one:
             at = f"{_ITEMS}[]." if _ITEMS in record else ""
             task, solution = _first(one["tasks"]), _first(one["solutions"])
-            inputs = _at(f"{at}tasks[].input_values.", task.get("input_values") or ())
-            outputs = _at(f"{at}solutions[].output_values.", solution.get("output_values") or ())
-            known = _first(task.get("known_solutions")).get("output_values") or ()
+            inputs = _at(f"{at}tasks[].input_values.", _keys(task.get("input_values")))
+            outputs = _at(f"{at}solutions[].output_values.", _keys(solution.get("output_values")))
+            known = _keys(_first(task.get("known_solutions")).get("output_values"))
             golden = _at(f"{at}tasks[].known_solutions[].output_values.", known)
-            own = _at(at, one) | {"worker_id": f"{at}user_id", "task_id": f"{at}tasks[].id"}
+            own = _at(at, list(one)) | {"worker_id": f"{at}user_id", "task_id": f"{at}tasks[].id"}
         else:
             inputs, outputs, golden, own = (
                 _at(start, [key.removeprefix(start) for key in record if key.startswith(start)])
@@ -60,7 +60,11 @@ def _first(items: Any) -> Mapping[str, Any]:
     return first if isinstance(first, Mapping) else {}
 
 
-def _at(start: str, names: Sequence[str] | Mapping[str, Any]) -> dict[str, str]:
+def _keys(held: Any) -> list[str]:
+    return list(held) if isinstance(held, Mapping) else []
+
+
+def _at(start: str, names: Sequence[str]) -> dict[str, str]:
     return {name: f"{start}{name}" for name in names}
 
 
