@@ -140,6 +140,34 @@ def test_a_scale_where_all_is_relevant_is_warned_of(
     assert "\tjudgements per pair\tmin: 2, median: 2, mean: 2, max: 2\n" in printed.out
 
 
+def test_one_grade_is_called_by_its_number(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.tsv").write_text(HEADER + "t1\td1\tw1\t2\nt1\td1\tw2\t2\n")
+    main(["check", str(tmp_path / "c.tsv")])
+    assert "every grade is 2, which counts as relevant" in capsys.readouterr().err
+
+
+def test_what_has_no_header_says_how_it_was_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.qrels").write_text("t1 w1 d1 2\nt1 w2 d1 0\n")
+    main(["check", str(tmp_path / "c.qrels")])
+    assert "\tread as\ttopic assessor doc grade, without a header\n" in capsys.readouterr().out
+
+
+def test_runs_have_a_format_of_their_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.qrels").write_text("t 0 a,b,c,d,e 1\n")
+    (tmp_path / "a.run").write_text("t Q0 a,b,c,d,e 1 2.5 x,y\n")
+    line = ["evaluate", "--qrels", str(tmp_path / "a.qrels"), "--runs", str(tmp_path / "a.run")]
+    main([*line, "--run-format", "trec", "-m", "AP"])
+    assert "x,y\t1.0\n" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main([*line, "--run-format", "csv", "-m", "AP"])
+
+
 def test_columns_can_be_stated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "c.csv").write_text("url,who,stars\nx,ann,1\nx,bob,0\n")
     main(["check", str(tmp_path / "c.csv"), "--columns", "doc=url,assessor=who,grade=stars"])

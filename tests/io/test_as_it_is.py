@@ -252,3 +252,41 @@ def test_identical_rows_are_counted_and_dropped_if_asked_for(file: Any) -> None:
     assert len(read(path, repeated="once")[0]) == 3
     timed = file(f"{HEAD[:-1]}\ttime\nt\td\ta\t1\t1\nt\td\ta\t1\t2\n")
     assert "identical" not in read(timed)[1]
+
+
+@pytest.mark.parametrize("mark", [" ", "\t"])
+@pytest.mark.parametrize(
+    ("docs", "who", "words"),
+    [
+        (("t1 a", "t1 b", "t2 c", "t2 d"), "wxyz", "each assessor judged for one topic"),
+        (("t1 a", "t1 b", "t1 c"), "wx", "more assessors than documents"),
+    ],
+)
+def test_another_order_without_a_header_is_said(
+    docs: tuple[str, ...], who: str, words: str, mark: str, tmp_path: Path
+) -> None:
+    lines = [f"{doc} {name} {len(docs) % 2}\n".replace(" ", mark) for doc in docs for name in who]
+    (tmp_path / "a.txt").write_text("".join(lines))
+    with pytest.warns(DataWarning, match=f"{words}.*--columns topic,doc,assessor,grade"):
+        q.read_judgements(tmp_path / "a.txt")
+    found = q.read_judgements(tmp_path / "a.txt", columns="topic,doc,assessor,grade")
+    assert list(found.assessors) == list(who)
+
+
+def test_trecs_order_is_taken_without_a_word(tmp_path: Path) -> None:
+    lines = [f"t{t} {who} d{t}{n} 1" for t in (1, 2) for who in ("a", "b") for n in range(3)]
+    (tmp_path / "a.qrels").write_text("\n".join(lines) + "\n")
+    assert list(q.read_judgements(tmp_path / "a.qrels").assessors) == ["a", "b"]
+
+
+def test_a_header_in_the_middle_of_texts(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("qid\tquery\nt\tx\nqid\tquery\nu\ty\n")
+    with pytest.raises(FormatError, match=r"a\.tsv:3: this line is the header again; remove it"):
+        q.read_topics(tmp_path / "a.tsv")
+
+
+def test_a_tag_that_was_cut(tmp_path: Path) -> None:
+    lines = [f"t Q0 d{n} {n} {20 - n} sys\n" for n in range(10)]
+    (tmp_path / "a.run").write_text("".join(lines) + "u Q0 d 1 2 s")
+    with pytest.warns(DataWarning, match="only one line has the tag 's', which is like 'sys'"):
+        q.read_runs(tmp_path / "a.run")

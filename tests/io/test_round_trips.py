@@ -43,6 +43,7 @@ def rows(noun: Judgements | RunSet | Qrels) -> list[tuple[object, ...]]:
     return noun.to_polars().rows()
 
 
+@pytest.mark.filterwarnings("ignore:.*TREC's order")  # which is the order
 @pytest.mark.parametrize("suffix", [".tsv", ".qrels", ".tsv.gz"])
 @quick
 @given(data=st.data())

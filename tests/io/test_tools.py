@@ -158,7 +158,7 @@ FILES: dict[str, tuple[str, str, list[str]]] = {
         ["t d case 1"],
     ),
     "rre.json": (
-        "quepid-case",
+        "rre",
         named(
             {
                 "queries": [

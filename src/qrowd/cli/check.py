@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,40 +32,60 @@ KINDS = (
 )
 
 
+@dataclass(frozen=True)
+class Files:
+    """What `check` and `convert` read, and how."""
+
+    paths: tuple[str, ...]
+    kind: str | None
+    columns: str | None
+    format: str | None
+    people: str | None
+    machines: tuple[str, ...]
+    topics: str | None
+    documents: tuple[str, ...]
+
+
+def _files(metavar: str, required: bool) -> Callable[[opt.Command], opt.Command]:
+    about = "What the files are, where it is unclear."
+    return opt.bundled(
+        "files",
+        Files,
+        (),
+        opt.files("paths", metavar, required=required),
+        opt.option("--as", "kind", type=click.Choice(KINDS), part="in", help=about),
+        opt.columns,
+        opt.format,
+        opt.people,
+        opt.machines,
+        opt.grades,
+        opt.rows,
+        opt.input_file(
+            "--topics",
+            help="Topics that judgements and runs are about, or whose texts judgements have, and "
+            "no ids.",
+        ),
+        opt.input_file(
+            "--documents",
+            multiple=True,
+            help="Documents that were judged; or items, where judgements have no ids.",
+        ),
+    )
+
+
 @opt.command()
-@opt.files("files", "FILE...", required=False)
-@opt.option(
-    "--as",
-    "kind",
-    type=click.Choice(KINDS),
-    part="in",
-    help="What FILEs are, where it is unclear.",
-)
-@opt.columns
-@opt.format
-@opt.people
-@opt.machines
+@_files("FILE...", required=False)
 @opt.rel
-@opt.rows
 @opt.gold
 @opt.runs_if_any
-@opt.input_file("--topics", help="Topics that judgements and runs should be about.")
-@opt.input_file("--documents", multiple=True, help="Documents that should have been judged.")
 @opt.output
 @opt.as_json
 @opt.quiet
 def command(
-    files: tuple[str, ...],
-    kind: str | None,
-    columns: str | None,
-    format: str | None,
-    people: str | None,
-    machines: tuple[str, ...],
+    files: Files,
     rel: int | None,
     gold: opt.GoldFile,
     runs: opt.RunFiles,
-    topics: str | None,
-    documents: tuple[str, ...],
     output: str | None,
     as_json: bool,
 ) -> None:
@@ -84,18 +106,13 @@ def command(
     named = {
         "qrels": [gold.path] if gold.path else [],
         "runs": list(runs.paths),
-        "topics": [topics] if topics else [],
-        "documents": list(documents),
+        "topics": [files.topics] if files.topics else [],
+        "documents": list(files.documents),
     }
-    if not (files or any(named.values())):
+    if not (files.paths or any(named.values())):
         raise UsageError("name at least one file")
-    cut = rel if gold.rel is None else gold.rel
-    checked = Checked(
-        kind, format, columns, runs.names, people, machines, topics, documents, rel, cut
-    )
-    for name, group in checked.grouped(files).items():
-        checked.add(name, group)
-    for name, group in named.items():
+    checked = Checked(files, runs, rel, rel if gold.rel is None else gold.rel)
+    for name, group in [*checked.grouped().items(), *named.items()]:
         if group:
             checked.add(name, group)
     checked.print(output, as_json)
@@ -104,39 +121,11 @@ def command(
 
 
 @opt.command()
-@opt.files("files", "FILES...")
-@opt.option(
-    "--as",
-    "kind",
-    type=click.Choice(KINDS),
-    part="in",
-    help="What FILES are, where it is unclear.",
-)
-@opt.columns
-@opt.format
-@opt.people
-@opt.machines
-@opt.grades
-@opt.rows
-@opt.input_file("--topics", help="Topics, where judgements have their texts and no ids.")
-@opt.input_file(
-    "--documents", multiple=True, help="Documents, or items, where judgements have no ids."
-)
+@_files("FILES...", required=True)
 @opt.output
 @opt.as_json
 @opt.quiet
-def convert(
-    files: tuple[str, ...],
-    kind: str | None,
-    columns: str | None,
-    format: str | None,
-    people: str | None,
-    machines: tuple[str, ...],
-    topics: str | None,
-    documents: tuple[str, ...],
-    output: str | None,
-    as_json: bool,
-) -> None:
+def convert(files: Files, output: str | None, as_json: bool) -> None:
     """Write what files hold in another form.
 
     Judgements, qrels, runs and all else that `qrowd check` knows; several files of judgements,
@@ -148,8 +137,8 @@ def convert(
       qrowd convert export.json -o judgements.tsv
       qrowd convert votes.csv --columns doc=url,assessor=who,grade=stars -o judgements.tsv
     """
-    checked = Checked(kind, format, columns, "auto", people, machines, topics, documents)
-    kinds = checked.grouped(files)
+    checked = Checked(files)
+    kinds = checked.grouped()
     if checked.failed:
         sys.exit(1)
     if len(kinds) > 1:
@@ -168,20 +157,13 @@ class Checked:
 
     def __init__(
         self,
-        kind: str | None,
-        format: str | None,
-        columns: str | None,
-        run_names: str,
-        people: str | None,
-        machines: tuple[str, ...],
-        topics: str | None,
-        documents: tuple[str, ...],
+        files: Files,
+        runs: opt.RunFiles | None = None,
         rel: int | None = None,
         gold_rel: int | None = None,
     ) -> None:
-        self.kind, self.format, self.columns, self.run_names = kind, format, columns, run_names
-        self.people, self.machines, self.rel, self.gold_rel = people, machines, rel, gold_rel
-        self.topics, self.documents = topics, documents
+        self.files, self.runs = files, runs or opt.RunFiles(())
+        self.rel, self.gold_rel = rel, gold_rel
         self.findings: list[tuple[str, Findings]] = []
         self.nouns: dict[type, Any] = {}  # the last one of each kind
         self.failed = False
@@ -195,27 +177,28 @@ class Checked:
             self._sources[file] = opened(file)
         return self._sources[file]
 
-    def grouped(self, files: tuple[str, ...]) -> dict[str, list[str]]:
+    def grouped(self) -> dict[str, list[str]]:
         """The files by what they are."""
         from qrowd.io.anything import kind_of_path
 
-        stated = self.kind or ("judgements" if self.columns or opt.stated("wide") else None)
+        wide = self.files.columns or opt.stated("wide")
+        stated = self.files.kind or ("judgements" if wide else None)
         groups: dict[str, list[str]] = {}
-        for file in self._apart(files, stated):
+        for file in self._apart(stated):
             try:
-                kind = stated or kind_of_path(self.source(file), self.format)
+                kind = stated or kind_of_path(self.source(file), self.files.format)
             except InputError as error:
                 self._fail(error)
             else:
                 groups.setdefault(kind, []).append(file)
         return groups
 
-    def _apart(self, files: tuple[str, ...], stated: str | None) -> list[str]:
+    def _apart(self, stated: str | None) -> list[str]:
         """The files, and those of a folder that holds several kinds, as BEIR's do, one by one."""
         from qrowd.io.anything import kinds_in
 
         apart: list[str] = []
-        for file in files:
+        for file in self.files.paths:
             inside = kinds_in(file) if stated is None else {}
             apart += list(inside) if len(set(inside.values())) > 1 else [file]
         return apart
@@ -243,7 +226,8 @@ class Checked:
             noun = self.noun(kind, files)
         findings = described(noun)
         taken = next(iter(about.values()), {})
-        facts = {what if what == "file of" else f"{what} is": text for what, text in taken.items()}
+        stay = ("file of", "read as")
+        facts = {what if what in stay else f"{what} is": text for what, text in taken.items()}
         findings.facts = facts | findings.facts
         if isinstance(noun, q.Judgements | q.Qrels):
             findings.facts["to go on"] = self._command(noun, files)
@@ -251,8 +235,8 @@ class Checked:
         self.nouns[type(noun)] = noun
         if isinstance(noun, q.Judgements):
             file = self.source(files[0])
-            if not self.columns and has_ranks(file):  # orders are in it, too
-                orders = q.read_orders(file, format=self.format)
+            if not self.files.columns and has_ranks(file):  # orders are in it, too
+                orders = q.read_orders(file, format=self.files.format)
                 self.findings.append((name, described(orders)))
 
     def noun(self, kind: str, files: list[str]) -> Any:
@@ -263,7 +247,7 @@ class Checked:
         if not isinstance(noun, q.Judgements):
             return noun
         try:
-            noun = opt.with_people(noun, self.people, self.machines)
+            noun = opt.with_people(noun, self.files.people, self.files.machines)
         except InputError as error:
             raise (error if error.file else error.at(_called(files))) from None
         return noun if self.rel is None else noun.binary(self.rel)
@@ -271,7 +255,7 @@ class Checked:
     def _command(self, noun: Any, files: list[str]) -> str:
         """The command that reads these files as they were read now."""
         params = click.get_current_context().params
-        said = {"columns": self.columns, "format": self.format, **opt.stated_rows()}
+        said = {"columns": self.files.columns, "format": self.files.format, **opt.stated_rows()}
         said |= {name: params[name] for name in ("topics", "documents") if params.get(name)}
         words = ["qrowd", "merge", "auto", *files]
         if isinstance(noun, q.Qrels):
@@ -286,16 +270,23 @@ class Checked:
 
         sources = [self.source(file) for file in files]
         first = sources[0] if len(sources) == 1 else sources
-        said = {"topics": self.topics, "documents": list(self.documents), **opt.stated_rows()}
+        said = {
+            "topics": self.files.topics,
+            "documents": list(self.files.documents),
+            **opt.stated_rows(),
+        }
         said = {name: value for name, value in said.items() if value}
         if kind == "runs":
-            return q.read_runs(sources, format=self.format, names=self.run_names)
-        if kind == "judgements" and (self.columns or self.kind):
-            return q.read_judgements(first, columns=self.columns, format=self.format, **said)
+            form = self.runs.format or self.files.format
+            return q.read_runs(sources, format=form, names=self.runs.names)
+        if kind == "judgements" and (self.files.columns or self.files.kind):
+            return q.read_judgements(
+                first, columns=self.files.columns, format=self.files.format, **said
+            )
         if len(sources) > 1 and kind in ("judgements", "qrels"):
             reader: Any = q.read_judgements if kind == "judgements" else q.read_qrels
-            return reader(sources, format=self.format, **said)
-        return read_any(sources[0], kind, format=self.format, **said)
+            return reader(sources, format=self.files.format, **said)
+        return read_any(sources[0], kind, format=self.files.format, **said)
 
     def print(self, output: str | None, as_json: bool) -> None:
         """Facts to a file or stdout, warnings to stderr; all of it as one JSON object.

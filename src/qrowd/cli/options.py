@@ -9,7 +9,7 @@ command as one object (`bundled`), which reads what they name:
     @opt.judgements_if_any   the same, none being allowed
     @opt.gold                --gold FILE --gold-rel --grades           gold: GoldFile
     @opt.documents           --documents FILE --vectors --without-text documents: DocumentFiles
-    @opt.runs                --runs FILES (many) --run-names           runs: RunFiles
+    @opt.runs                --runs FILES (many) --run-names --run-format  runs: RunFiles
     @opt.runs_if_any         the same, none being allowed
 
 The others reach it under their long names:
@@ -575,13 +575,14 @@ class RunFiles:
 
     paths: tuple[str, ...]
     names: str = "auto"
+    format: str | None = None
 
     def __bool__(self) -> bool:
         return bool(self.paths)
 
     def read(self) -> q.RunSet:
         """The runs."""
-        return q.read_runs(list(self.paths), names=self.names)
+        return q.read_runs(list(self.paths), names=self.names, format=self.format)
 
     def read_if_any(self) -> q.RunSet | None:
         """The runs, where some were named."""
@@ -602,7 +603,13 @@ def _runs(required: bool) -> Callable[[Command], Command]:
         part="in",
         help="Name runs by their tag, by their file, or by the tag unless two files share one.",
     )
-    return bundled("runs", RunFiles, ("runs", "run_names"), paths, names)
+    form = option(
+        "--run-format",
+        type=click.Choice(FORMATS),
+        part="in",
+        help="The file format of --runs, if it is not detected correctly.",
+    )
+    return bundled("runs", RunFiles, ("runs", "run_names", "run_format"), paths, names, form)
 
 
 runs = _runs(True)

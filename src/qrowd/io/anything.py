@@ -25,7 +25,7 @@ from qrowd.io.provenance import read_provenance_file
 from qrowd.io.qrels import read_probabilities, read_qrels
 from qrowd.io.roles import is_header, plain_name, recognised
 from qrowd.io.runs import read_runs, read_scores
-from qrowd.io.source import PROVENANCE, Source, is_folder, opened, sources
+from qrowd.io.source import PROVENANCE, Source, is_folder, is_part, opened, sources
 from qrowd.io.topics import read_topics
 
 # The first row whose columns are all there decides: those with more columns stand first.
@@ -44,7 +44,6 @@ _COLLECTION = ("qrels", "corpus", "queries")  # folders of BEIR, MTEB and their 
 _KINDS_BY_WIDTH = {4: "judgements", 6: "runs"}  # without a header, as TREC has them
 _BEIR = {"query_id", "corpus_id", "score"}
 _RANX = {"q_id", "doc_id", "score"}
-_QRELS_OF_TOOLS = ("rank-eval", "opensearch", "quepid-case")
 
 
 def kind_of(source: Source, format: str | None = None) -> str:
@@ -57,7 +56,7 @@ def kind_of(source: Source, format: str | None = None) -> str:
         return "provenance"
     form = format_of(source, format)
     if isinstance(form, Tool):
-        return "judgements" if form.name not in _QRELS_OF_TOOLS else "qrels"
+        return "judgements" if form.names_people else "qrels"
     for kind, looks_like in (("topics", topics.matches), ("documents", documents.matches)):
         if looks_like(source):
             return kind
@@ -79,7 +78,8 @@ def kind_of_path(path: str | Path | Source, format: str | None = None) -> str:
     try:
         kind = kind_of(_first_filled(files), format)
         # several qrels may be one assessor's each: who reads them finds out
-        return "judgements" if kind == "qrels" and len(files) > 1 else kind
+        alone = len(files) == 1 or all(is_part(file.name) for file in files)
+        return "judgements" if kind == "qrels" and not alone else kind
     except FormatError:
         if is_folder(path) and are_files(files):
             return "documents"
@@ -99,9 +99,10 @@ def kinds_in(path: str | Path) -> dict[str, str]:
         return {}
     try:
         inside = [each for each in sorted(Path(path).iterdir()) if each.name[0] != "."]
-        folders = [each for each in inside if each.is_dir() and each.name.lower() in _COLLECTION]
-        files = [file.name for each in folders for file in sources(str(each))]
-        files += [str(each) for each in inside if each.is_file()]
+        own = [str(each) for each in inside if each.is_file()]
+        folders = [each for each in inside if each.is_dir()]
+        folders = [each for each in folders if not own or each.name.lower() in _COLLECTION]
+        files = [file.name for each in folders for file in sources(str(each))] + own
         return {file: kind_of(sources(file)[0]) for file in files}
     except (FormatError, OSError):
         return {}

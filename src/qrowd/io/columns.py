@@ -24,11 +24,11 @@ from qrowd.io.formats.tool import Tool, first_record
 from qrowd.io.grades import Grading, graded
 from qrowd.io.nested import names_files, of_object
 from qrowd.io.origin import Origin, say, tell
-from qrowd.io.paths import leads_into, suggested
+from qrowd.io.paths import inside, leads_into, suggested
 from qrowd.io.roles import SYNONYMS, candidates, plain_name, recognised
 from qrowd.io.source import PROVENANCE, Source, sources
 from qrowd.io.table import Table
-from qrowd.io.where import Where, chosen, conditions, kept_rows
+from qrowd.io.where import Where, chosen, conditions, kept_rows, overridden
 from qrowd.kernel import in_blocks
 
 if TYPE_CHECKING:
@@ -165,9 +165,7 @@ def _of_file(source: Source, wanted: Wanted, reading: Reading) -> Table:
     stated = _mapping(reading.columns, wanted) if not order else {}
     if isinstance(form, Tool) and not (order or reading.wide):
         if wanted.graded or wanted.noun == "pairs":
-            if not stated or not set(stated.values()) <= set(form.fields(source)):
-                return _of_tool(source, form, wanted, reading, stated)
-            return _by_names(*form.read(source), wanted, reading)
+            return _of_tool(source, form, wanted, reading, stated)
         form = form.base(source) or form
     if stated:
         header = form.fields(source)
@@ -204,19 +202,13 @@ def _of_tool(
     source: Source, form: Tool, wanted: Wanted, reading: Reading, stated: Mapping[str, str]
 ) -> Table:
     """A tool's file as the tool's format lays it out, or by paths that were stated."""
-    if stated:
+    where = conditions(reading.where)
+    if stated and not wanted.missing(stated):
+        where = overridden(form.usual(source, stated), where)
+        reading = replace(reading, where=where)
         return _by_paths(source, list(form.rows(source)), stated, wanted, reading)
-    where = _listed_conditions(reading.where)
-    origin, frame = form.laid_out(source, wanted.noun == "qrels", where)
-    return _by_names(origin, frame, wanted, replace(reading, where=None))
-
-
-def _listed_conditions(where: Where) -> list[str]:
-    return [
-        f"{each.column}{'' if each.equal else '!'}={value}"
-        for each in conditions(where)
-        for value in each.values
-    ]
+    origin, frame = form.laid_out(source, wanted.noun == "qrels", where, stated)
+    return _by_names(origin, frame, wanted, replace(reading, where=None, columns=None))
 
 
 def _by_paths(
@@ -245,19 +237,23 @@ def _in_order(
     """A text without a header, whose columns have this order."""
     names = [name if name in wanted.names else f"_{at}" for at, name in enumerate(order)]
     origin, frame = _read_plain(source, form, names, exact=reading.columns is None)
+    if reading.columns is None and wanted.graded:
+        origin = replace(origin, about={"read as": f"{' '.join(order)}, without a header"})
     kept = [name for name in names if name in wanted.names]
+    frame = _collected(origin, frame, kept)
+    guessed = reading.columns is None
+    notes = origin.notes
+    if guessed and form.name == "csv" and "assessor" in kept:
+        qrels = frame["assessor"].unique().to_list() in (["0"], ["Q0"])
+        # of anything else, the order is anybody's guess
+        notes = notes if qrels else (*notes, f"{origin.name}: {TRECS_ORDER}")
+    columns = {name: name for name in kept}
     table = Table(
-        origin,
-        _collected(origin, frame, kept),
-        {name: name for name in kept},
-        origin.notes,
-        stated=reading.columns is not None,
-        guessed=reading.columns is None and form.name == "tsv",
+        origin, frame, columns, notes, stated=not guessed, guessed=guessed and form.name != "csv"
     )
-    if reading.columns is None and "grade" in wanted.needed:
+    if guessed and "grade" in wanted.needed:
         _refuse_other_order(table)
-    guessed = form.name == "csv" and reading.columns is None
-    return _with_note(table) if guessed else table
+    return table
 
 
 def _read_plain(
@@ -301,16 +297,6 @@ def _refuse_other_order(table: Table) -> None:
             "now: --columns topic,assessor,doc,grade)",
             0,
         )
-
-
-def _with_note(table: Table) -> Table:
-    """With a word about four columns of CSV, whose order is anybody's guess."""
-    if "assessor" not in table:
-        return table
-    second = table.frame["assessor"].unique().to_list()
-    if len(second) == 1 and second[0] in ("0", "Q0"):  # these are qrels
-        return table
-    return replace(table, notes=(f"{table.origin.name}: {TRECS_ORDER}",))
 
 
 _NO_ROW = "there is no row in it"
@@ -498,16 +484,25 @@ def _nested_advice(frame: pl.DataFrame | pl.LazyFrame, wanted: Wanted) -> str:
     """How nested records could be read, if they are nested and their keys say it."""
     import polars as pl
 
-    kinds = frame.collect_schema().dtypes()
-    if not any(kind.is_nested() or kind == pl.Object for kind in kinds):
+    try:
+        some = frame.lazy().head(50).collect()
+    except (pl.exceptions.PolarsError, OSError):
+        return ""  # whoever reads all of it says that it is damaged
+    texts = (column.drop_nulls() for column in some if column.dtype == pl.String)
+    in_texts = any(isinstance(inside(text), list | dict) for column in texts for text in column)
+    if not in_texts and not any(kind.is_nested() or kind == pl.Object for kind in some.dtypes):
         return ""
-    paths = suggested(frame.lazy().head(50).collect().to_dicts(), wanted.names)
+    paths = suggested(some.to_dicts(), wanted.names)
     listed = ",".join(
         f"{name}={paths.get(name, 'PATH')}"
         for name in wanted.names
         if name in paths or name in wanted.needed
     )
-    return f"rows are nested: say where the columns are, --columns '{listed}'"
+    how = "" if "PATH" not in listed else f" ({_PATHS})"
+    return f"rows are nested: say where the columns are, --columns '{listed}'{how}"
+
+
+_PATHS = "as a.b, a[].b for each item of a list, a{key} and a{} for each name of an object"
 
 
 # --- what the user said of the columns ------------------------------------------------------------

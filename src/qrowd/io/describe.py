@@ -71,13 +71,10 @@ def _(noun: Judgements) -> Findings:
         findings.facts["also known"] = " ".join(extras)
     if noun.kinds is not None:
         findings.facts["kinds of assessors"] = noun.kind_counts
-    _warn_of_scale(findings, noun.scale.grades, findings.facts["share relevant"])
+    grades = tuple(np.array(noun.scale.grades)[np.unique(noun.grade)].tolist())
+    _warn_of_scale(findings, grades, findings.facts["share relevant"])
     findings.warn(bool((votes <= 1).all()), "no pair was judged twice: there is nothing to merge")
     findings.warn(len(noun.assessors) == 1, "all judgements are by one assessor")
-    findings.warn(
-        len(noun.assessors) > max(len(noun.pairs.documents), 20),
-        "more assessors than documents: is the order of columns topic assessor doc grade?",
-    )
     return findings
 
 
@@ -309,7 +306,9 @@ def judged_share(runs: RunSet, pairs: Pairs) -> float:
 
 
 def _warn_of_scale(findings: Findings, grades: tuple[int, ...], share: float) -> None:
-    if share == 1.0:
+    if share == 1.0 and len(grades) == 1:
+        findings.warnings.append(f"every grade is {grades[0]}, which counts as relevant")
+    elif share == 1.0:
         lowest = min(grades)
         findings.warnings.append(
             f"every grade counts as relevant (the lowest is {lowest}); say from which grade on "

@@ -32,6 +32,7 @@ from qrowd.io.markup import (
 from qrowd.io.records import Record
 from qrowd.io.roles import recognised
 from qrowd.io.source import COMPRESSED, Source, sources
+from qrowd.io.table import say_what_is_odd
 
 SYNONYMS = {
     "doc": "doc doc_id docid docno doc_no document document_id passage_id pid id",
@@ -88,6 +89,7 @@ def read_documents(source: str | Path | Sequence[str | Path]) -> Documents:
         texts = records.distinct(_all(held), "document")
     names = dict.fromkeys(name for document in texts.values() for name in document)
     index, columns = records.columns(texts, ("text", *names))
+    say_what_is_odd(files[0].name, documents=index)
     named = {name: columns.pop(name) for name in DOCUMENT_TEXTS if name in columns}
     return Documents(index, **named, others=columns, fetch=_file_bytes)
 
@@ -110,7 +112,7 @@ def _of_table(source: Source) -> Iterator[Record]:
         for record in records.read(source):
             rest = {name: name for name in record.texts if name not in columns.values()}
             yield record.renamed(columns | rest)
-    elif len(names) in _PLAIN and records.form_of(source) == "tsv":
+    elif records.has_no_header(source, names, _PLAIN, SYNONYMS["doc"]):
         yield from records.read(source, _PLAIN[len(names)])
     else:
         raise source.error(

@@ -20,7 +20,7 @@ from qrowd.io.grades import Grading, Words
 from qrowd.io.joins import JOINED, Texts, joined
 from qrowd.io.origin import Origin, located, say
 from qrowd.io.roles import SYNONYMS
-from qrowd.io.source import is_folder, stem
+from qrowd.io.source import is_folder, is_part, stem
 from qrowd.io.table import Table, encoded, extras, say_what_is_odd, stacked
 from qrowd.io.where import Where
 
@@ -37,6 +37,7 @@ JUDGEMENTS = Wanted(
     instead={"doc": ("doc_text", "instance")},
 )
 _FEW = 5  # rows, of which nobody can tell
+_MANY = 5_000  # rows, of which anybody can
 REPEATED = ("keep", "once")
 ASSESSORS = Wanted("assessors", needed=("assessor",), others=r"(?s).*")
 FEATURES = Wanted("features", needed=("doc",), others=r"(?s).*")
@@ -90,9 +91,8 @@ def read_judgements(
     assessors, assessor = encoded(stacked(parts, "assessor", files))
     origins = [table.origin for table in parts]
     say_what_is_odd(_where(origins), topics=names, documents=titles, assessors=assessors)
-    guessed = parts[0].guessed and len(parts) == 1 and len(values) > _FEW
-    if guessed and len(assessors) > len(titles):
-        say(f"{_where(origins)}: more assessors than documents: {TRECS_ORDER}")
+    if parts[0].guessed and len(parts) == 1 and len(values) > _FEW and len(assessors) > 1:
+        _say_of_other_order(_where(origins), topic, document, assessor)
     with located(origins):
         kinds = _kinds(parts, assessors, assessor, stated=columns is not None)
         judgements = Judgements.from_codes(
@@ -106,6 +106,20 @@ def read_judgements(
     if not any("assessor" in table for table in parts):
         _say_of_contradictions(judgements, _where(origins))
     return _without_repeats(judgements, repeated, _where(origins))
+
+
+def _say_of_other_order(where: str, topic: Codes, document: Codes, assessor: Codes) -> None:
+    """Where what is taken for assessors looks like documents, and the other way round."""
+    topics, documents, assessors = (
+        column[:_MANY].astype(np.int64) for column in (topic, document, assessor)
+    )
+    who, what = len(np.unique(assessors)), len(np.unique(documents))
+    of_one = len(np.unique(assessors * (len(topics) + 1) + topics)) == who
+    shared = len(np.unique(documents * (len(topics) + 1) + topics)) > 1.5 * what
+    if who > what:
+        say(f"{where}: more assessors than documents: {TRECS_ORDER}")
+    elif of_one and shared and who > len(np.unique(topics)):
+        say(f"{where}: each assessor judged for one topic, documents are in several: {TRECS_ORDER}")
 
 
 def _without_repeats(crowd: Judgements, repeated: str, where: str) -> Judgements:
@@ -205,7 +219,15 @@ def _assessing_files(parts: list[Table], several: bool) -> list[str | None]:
         if len(names) < 2:
             names |= set(table.names("assessor", keep=True).unique().head(2).to_list())
     alike = several and len(names) == 1 and len(named) == len(parts)
-    return [_stem(table) if alike or "assessor" not in table else None for table in parts]
+    unnamed = [table for table in parts if alike or "assessor" not in table]
+    one = ""
+    if len(unnamed) > 1 and all(is_part(table.origin.name) for table in unnamed):
+        one = _stem(unnamed[0])
+        say(
+            f"{_where([table.origin for table in parts])}: these are called as parts of a dataset "
+            "are, not after assessors; all are taken as one assessor's"
+        )
+    return [one or _stem(table) if alike or "assessor" not in table else None for table in parts]
 
 
 def _stem(table: Table) -> str:

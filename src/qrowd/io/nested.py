@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from qrowd.errors import UsageError
 from qrowd.io.origin import Origin
+from qrowd.io.roles import recognised
 from qrowd.io.source import Source
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def of_object(source: Any, noun: str) -> tuple[Origin, pl.DataFrame]:
         columns = {str(name): _of_column(source[name]) for name in source.columns}
         frame, name = pl.DataFrame(columns), "the frame"
     elif package == "datasets":
-        frame, name = _of_rows(_of_datasets(source, noun), noun), "the dataset"
+        frame, name = _of_datasets(source, noun), "the dataset"
     elif isinstance(source, Mapping):
         frame, name = _of_mapping(source, noun), "the dict"
     elif isinstance(source, Iterable):
@@ -45,12 +46,20 @@ def of_object(source: Any, noun: str) -> tuple[Origin, pl.DataFrame]:
     return Origin(name, frame.height), frame
 
 
-def _of_datasets(source: Any, noun: str) -> list[Any]:
+def _of_datasets(source: Any, noun: str) -> pl.DataFrame:
     """The rows of a `datasets.Dataset`; of several splits, nobody knows which is meant."""
+    from qrowd.io.formats.parquet import named_labels
+
     if isinstance(source, Mapping):
         splits = ", ".join(map(str, source))
         raise UsageError(f"cannot read {noun} from several splits; choose one of {splits}")
-    return list(source)
+    features = getattr(source, "features", None) or {}
+    names = {
+        column: feature.names
+        for column, feature in features.items()
+        if type(feature).__name__ == "ClassLabel"
+    }
+    return _of_rows(list(source), noun).with_columns(named_labels(names))
 
 
 def _of_column(column: Any) -> pl.Series:
@@ -139,6 +148,17 @@ def _are_tasks(nested: Mapping[str, Any]) -> bool:
     return 1 < len(inside) < len(nested) and cells * 4 >= len(inside) * len(nested)
 
 
+def _rows_of_pandas(nested: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The rows of a frame that pandas wrote column by column ({name: {row: value}}), or row by row
+    ({row: {name: value}}); none where the keys are no names of columns.
+    """
+    inside = list(dict.fromkeys(key for inner in nested.values() for key in inner))
+    wanted = ("topic", "doc", "assessor", "grade", "score", "run")
+    if len(recognised(list(nested), wanted)) > 1:
+        return [{name: inner.get(row) for name, inner in nested.items()} for row in inside]
+    return list(nested.values()) if len(recognised(inside, wanted)) > 1 else []
+
+
 def nested_frame(nested: Mapping[str, Any]) -> pl.DataFrame:
     """`{topic: {doc: value}}`, or `{name: {topic: {doc: value}}}`, as a table.
 
@@ -149,6 +169,9 @@ def nested_frame(nested: Mapping[str, Any]) -> pl.DataFrame:
 
     if not all(isinstance(inner, Mapping) for inner in nested.values()):
         raise TypeError
+    records = _rows_of_pandas(nested)
+    if records:
+        return pl.DataFrame(records, infer_schema_length=None, strict=False)
     deep = any(isinstance(value, Mapping) for inner in nested.values() for value in inner.values())
     if not deep and _are_measures(nested):
         raise ScoresError

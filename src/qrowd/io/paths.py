@@ -8,12 +8,15 @@
     value.choices|rating               the first of these keys that is there
 
 A key may have dots itself (`relevance.responses.users[]`): the longest one that is there counts. A
-text that holds JSON is looked into. Lists of one level stand side by side: their items belong
-together by position. Lists inside of lists give a row for each of the innermost items.
+text that holds JSON is looked into, or a list or dict as Python prints it. Lists of one level stand
+side by side: their items belong together by position. Lists inside of lists give a row for each of
+the innermost items.
 """
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +36,10 @@ _PART = re.compile(r"\[(-?\d*)\]|(\{key\}|\{\})")
 Path = tuple[str | int, ...]
 Row = dict[str, Any]
 _NOT_PRESSED = ("", "none", "false", "off")
+_SIDE_BY_SIDE = re.compile(r"['\"]\s+['\"]")  # which Python would take for one text
+_BETWEEN = re.compile(r"\}\s+\{")
+_TOO_MUCH = (RecursionError, MemoryError)
+_LIKELY = {"grade": "value", "assessor": "key"}  # where nothing better is there
 _DEEPEST = 12  # of what is suggested
 
 
@@ -91,7 +98,7 @@ def flat(record: Any, paths: Mapping[str, Path]) -> list[Row]:
 
 def _items(record: Any, start: Path, inner: Mapping[str, Path]) -> list[list[Row]]:
     """The rows of each item of the list, or of the object, at a path."""
-    held = _inside(_walked(record, start[:-1])[0])
+    held = inside(_walked(record, start[:-1])[0])
     below = {name: rest[1:] for name, rest in inner.items() if rest[0] != KEYS}
     if start[-1] == EACH and held is not None:
         return [flat(item, below) for item in (held if isinstance(held, list) else [held])]
@@ -109,7 +116,7 @@ def _walked(value: Any, path: Path) -> tuple[Any, Path]:
     for at, part in enumerate(path):
         if part in (EACH, KEYS, VALUES):
             return None, path[at:]
-        value = _inside(value)
+        value = inside(value)
         if isinstance(part, int):
             fits = isinstance(value, list) and -len(value) <= part < len(value)
             value = value[part] if fits else None
@@ -118,13 +125,15 @@ def _walked(value: Any, path: Path) -> tuple[Any, Path]:
     return value, ()
 
 
-def _inside(value: Any) -> Any:
-    """A text that holds JSON as what it holds; all else as it is."""
+def inside(value: Any) -> Any:
+    """A text that holds JSON, or a list or dict as Python prints it, as what it holds."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
+        for text in (value, _BETWEEN.sub("}, {", value)):  # numpy prints no commas
+            with contextlib.suppress(ValueError, RecursionError):
+                return json.loads(text)
+            if not _SIDE_BY_SIDE.search(text):
+                with contextlib.suppress(ValueError, SyntaxError, TypeError, *_TOO_MUCH):
+                    return ast.literal_eval(text)
     return value
 
 
@@ -134,7 +143,7 @@ def _by_key(value: Any, key: str) -> Any:
         return None
     if key in value:
         return value[key]
-    if "*" in key:
+    if "*" in key and any(fnmatchcase(name, key) for name in value):
         return _pressed(value, key)
     if "|" in key.partition(".")[0]:
         either = (_by_key(value, each) for each in key.split("|"))
@@ -143,7 +152,7 @@ def _by_key(value: Any, key: str) -> Any:
     for many in range(len(parts) - 1, 0, -1):
         start = ".".join(parts[:many])
         if start in value:
-            return _by_key(_inside(value[start]), ".".join(parts[many:]))
+            return _by_key(inside(value[start]), ".".join(parts[many:]))
     return None
 
 
@@ -233,6 +242,7 @@ def leaves(record: Any, start: str = "", depth: int = 0) -> Iterator[str]:
     """The paths to all that is no list and no object in a record."""
     if depth > _DEEPEST:
         return
+    record = inside(record)
     if isinstance(record, Mapping):
         for key, value in record.items():
             yield from leaves(value, f"{start}.{key}" if start else str(key), depth + 1)
@@ -250,4 +260,8 @@ def suggested(records: Sequence[Any], wanted: Sequence[str]) -> dict[str, str]:
     for path in sorted(paths, key=lambda path: (path.count(EACH) == 0, len(path))):
         name = path.split(".")[-1].removesuffix(EACH)
         by_name.setdefault(name, path)
-    return {role: by_name[name] for role, name in recognised(list(by_name), wanted).items()}
+    for name, path in list(by_name.items()):
+        by_name.setdefault(name.removesuffix("s"), path)  # labels, annotators
+    likely = {role: by_name[name] for role, name in _LIKELY.items() if name in by_name}
+    found = {role: by_name[name] for role, name in recognised(list(by_name), wanted).items()}
+    return {role: path for role, path in {**likely, **found}.items() if role in wanted}

@@ -63,7 +63,17 @@ def read(source: Source, names: Sequence[str] = ()) -> Iterator[Record]:
                     got = f"got {type(text).__name__}; join it into one text"
                     raise source.error(f"{name} must be text, {got}", line)
                 texts[f"{name}.{key}" if key else name] = "" if text is None else str(text)
+        if line and not names and all(name == text for name, text in texts.items()):
+            raise source.error("this line is the header again; remove it", line)
         yield Record(line, texts)
+
+
+def has_no_header(source: Source, fields: Sequence[str], widths: Iterable[int], known: str) -> bool:
+    """Whether a text with tabs has so many columns and begins with a row: not with a header, one of
+    whose names is unknown, and not with something that has no second column.
+    """
+    named = plain_name(fields[0]) in known.split() if fields else True
+    return form_of(source) == "tsv" and len(fields) in widths and not named and bool(fields[-1])
 
 
 def header_of(source: Source) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from qrowd.data.arrays import Codes
 from qrowd.data.index import Index
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import ALL, MEAN, Scores
@@ -16,7 +17,7 @@ from qrowd.errors import InputError, require_choice
 from qrowd.io.columns import Reading, Wanted, tables
 from qrowd.io.origin import Origin, located, say
 from qrowd.io.source import stem
-from qrowd.io.table import Table, coded, encoded, say_what_is_odd, stacked
+from qrowd.io.table import Table, coded, encoded, say_what_is_odd, short, stacked
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +30,8 @@ RUNS = Wanted(
 )
 NAMES = ("auto", "tag", "file")
 AXES = ("assessor", "draw")
+_FEW = 5  # tags, of which somebody is told
+_MANY = 10  # lines of a run
 SCORES = Wanted("scores", needed=("run", "topic", "measure", "value"), optional=AXES)
 CORRECTED = Wanted("scores", needed=("run", "measure", "value", "human_low"))
 
@@ -51,9 +54,23 @@ def read_runs(
     (topics, documents), (topic, document) = coded(parts, "topic", "doc")
     origins = [table.origin for table in parts]
     say_what_is_odd(origins[0].name, runs=runs, topics=topics, documents=documents)
+    _say_of_lone_tags(origins[0].name, runs, run)
     del parts  # millions of strings
     with located(origins):
         return RunSet.from_codes((runs, topics, documents), (run, topic, document), scores)
+
+
+def _say_of_lone_tags(where: str, runs: Index, run: Codes) -> None:
+    """Of a tag on one line only that begins as one on many lines does, or the other way round."""
+    lines = np.bincount(run, minlength=len(runs))
+    often = runs.names[lines >= _MANY]
+    for name in runs.names[lines == 1][:_FEW]:
+        kin = [other for other in often if other.startswith(name) or name.startswith(other)]
+        if kin:
+            say(
+                f"{where}: only one line has the tag {short(name)!r}, which is like {kin[0]!r}: is "
+                "the file damaged, or cut short?"
+            )
 
 
 def _named_by_file(parts: list[Table], names: str) -> list[str | None]:

@@ -29,6 +29,7 @@ MOST_IN_ZIP = 2**31
 _ZIP = b"PK\x03\x04"
 _WORKBOOK = "[Content_Types].xml"
 _HIDDEN = re.compile(r"(^|/)(\.|__MACOSX/)")
+_PART = re.compile(r"(?i)(train|training|dev|val|validation|test)|.*-\d+-of-\d+")
 _HEAD = 6
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 # RuntimeError: a password; NotImplementedError (one of them): a way of packing that we do not know
@@ -165,6 +166,11 @@ def stem(name: str) -> str:
     return result
 
 
+def is_part(name: str) -> bool:
+    """Whether a file is called as a split or a part of a dataset is, and after nobody."""
+    return bool(_PART.fullmatch(stem(name)))
+
+
 def provenance_path(labels: Path) -> Path:
     """The file that says where the labels of a file come from, if it is there."""
     real = labels.resolve() if labels.is_symlink() else labels
@@ -230,7 +236,9 @@ def _expanded(name: str) -> list[Source]:
         shown = (each for each in path.iterdir() if not each.name.startswith("."))
         names = [str(each) for each in sorted(shown) if each.is_file()]
         if not names:
-            raise FormatError("the folder holds no files", file=str(path))
+            inside = ", ".join(each.name for each in sorted(path.iterdir()) if each.is_dir())
+            rather = f"; name one of the folders in it: {inside}" if inside else ""
+            raise FormatError(f"the folder holds no files{rather}", file=str(path))
     elif path.exists():
         names = [name]
     elif has_magic(name):

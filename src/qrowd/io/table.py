@@ -23,7 +23,10 @@ _FRACTIONS_HINT = (
     "; if grades are fractions, say from where on they are relevant, --cut .5, or take them as "
     "weights of two votes, --fractions weights"
 )
-_JSON_HINT = "; this holds JSON: lead into it, as in --columns grade={name}[0].rating"
+_JSON_HINT = (
+    "; this holds a list or an object: lead into it (--columns 'grade={name}[0].KEY,...'), or save "
+    "the table as JSON lines or Parquet"
+)
 _ZONES = {"PST": "-0800", "PDT": "-0700", "UTC": "+0000", "GMT": "+0000"}
 _MTURK_TIME = "%a %b %d %H:%M:%S %z %Y"
 _SAMPLE = 1000
@@ -39,7 +42,7 @@ class Table:
     columns: Mapping[str, str]
     notes: tuple[str, ...] = ()
     stated: bool = False  # somebody said which columns are what
-    guessed: bool = False  # there are tabs and no header: the order may not be TREC's
+    guessed: bool = False  # there is no header: the order may not be TREC's
 
     def __len__(self) -> int:
         return self.origin.rows

@@ -23,6 +23,7 @@ from qrowd.io.markup import (
 from qrowd.io.origin import say
 from qrowd.io.records import Record
 from qrowd.io.source import Source, sources
+from qrowd.io.table import say_what_is_odd
 
 SYNONYMS = {
     "topic": "topic topic_id topicid qid query_id queryid number num id",
@@ -73,6 +74,7 @@ def read_topics(source: str | Path | Sequence[str | Path]) -> Topics:
     files = records.of_kind(sources(source), matches)
     texts = records.distinct(_all(files), "topic")
     index, columns = records.columns(texts, TOPIC_TEXTS)
+    say_what_is_odd(files[0].name, topics=index)
     return Topics(index, **columns)
 
 
@@ -106,7 +108,7 @@ def _of_table(source: Source) -> Iterator[Record]:
         if rest:
             say(f"{source.name}: topics have no place for {', '.join(rest)}: not read")
         yield from (record.renamed(columns) for record in records.read(source))
-    elif len(names) == 2 and records.form_of(source) == "tsv":
+    elif records.has_no_header(source, names, (2,), SYNONYMS["topic"]):
         yield from records.read(source, ("topic", "query"))
     else:
         raise source.error(

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from qrowd.data.arrays import Array
 
-Where = str | Sequence[str] | Mapping[str, Any] | None
 _CONDITION = re.compile(r"(?s)(.+?)\s*(!?=)\s*(.*)")
 _SHOWN = 6
 
@@ -43,10 +42,17 @@ class Condition:
         return f"{self.column}{'' if self.equal else '!'}={' or '.join(self.values)}"
 
 
+Where = str | Sequence[str] | Sequence[Condition] | Mapping[str, Any] | None
+
+
 def conditions(where: Where) -> list[Condition]:
     """What was stated; a column that is stated twice may hold either value."""
     if where is None:
         return []
+    if not isinstance(where, str | Mapping):
+        read = [each for each in where if isinstance(each, Condition)]
+        if read:
+            return read
     if isinstance(where, Mapping):
         pairs = ((column, value) for column, value in where.items())
         where = [
@@ -56,7 +62,7 @@ def conditions(where: Where) -> list[Condition]:
         ]
     values: dict[tuple[str, bool], list[str]] = {}
     for text in [where] if isinstance(where, str) else where:
-        match = _CONDITION.fullmatch(text.strip())
+        match = _CONDITION.fullmatch(str(text).strip())
         if not match:
             raise UsageError(
                 f"rows are chosen by column=value or column!=value, got {text!r}; as in "
@@ -66,11 +72,11 @@ def conditions(where: Where) -> list[Condition]:
     return [Condition(column, equal, tuple(said)) for (column, equal), said in values.items()]
 
 
-def overridden(usual: Sequence[str], where: Where) -> list[Condition]:
+def overridden(usual: Where, where: Where) -> list[Condition]:
     """What was stated, and what is usual about all other columns."""
     stated = conditions(where)
     named = {condition.column for condition in stated}
-    return [each for each in conditions(list(usual)) if each.column not in named] + stated
+    return [each for each in conditions(usual) if each.column not in named] + stated
 
 
 def _plain(text: str) -> str:

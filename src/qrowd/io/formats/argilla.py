@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from qrowd.io.formats.tool import Layout, Tool
 from qrowd.io.roles import recognised
+from qrowd.io.source import Source
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _LIST = ".responses"
 
@@ -27,20 +32,26 @@ class Argilla(Tool):
     def layouts(self, record: Mapping[str, Any], gold: bool) -> list[Layout]:
         """The question that is called as grades are, or the only one."""
         questions = _questions(record)
-        names = list(questions)
-        question = recognised(names, ("grade",)).get("grade") or names[0]
-        if gold or (len(names) > 1 and not recognised(names, ("grade",))):
+        question = recognised(list(questions), ("grade",)).get("grade")
+        if gold or (question is None and len(questions) > 1):
             return []
-        form = questions[question]
         shared = _shared(record)
-        return [
-            Layout({**shared, **form["people"]}, (f"{form['status']}=submitted",) * form["known"]),
-            *[
-                Layout({**shared, **each}, always={"kind": "machine"})
-                for each in [form["machines"]]
-                if each
-            ],
-        ]
+        layouts = questions[question] if question else next(iter(questions.values()))
+        return [replace(each, columns={**shared, **each.columns}) for each in layouts]
+
+    def settled(
+        self, source: Source, frame: pl.DataFrame, gold: bool
+    ) -> tuple[pl.DataFrame, list[str]]:
+        """Suggestions need not say which agent made them."""
+        import polars as pl
+
+        if "kind" in frame.columns:
+            machine = pl.col("kind") == "machine"
+            nameless = machine & pl.col("assessor").is_null()
+            named = pl.when(nameless).then(pl.lit("suggestion")).otherwise(pl.col("assessor"))
+            frame = frame.with_columns(named.alias("assessor"))
+            frame = frame.filter(~machine.fill_null(False) | pl.col("grade").is_not_null())
+        return frame, []
 
 
 def _shared(record: Mapping[str, Any]) -> dict[str, str]:
@@ -51,45 +62,60 @@ def _shared(record: Mapping[str, Any]) -> dict[str, str]:
         if isinstance(held, Mapping):
             for role, name in recognised(list(held), ("topic", "doc")).items():
                 columns.setdefault(role, f"{inside}.{name}" if inside else name)
-    columns.setdefault("doc", "id")
+    columns.setdefault("doc", "id" if "id" in record else "external_id")
     return columns
 
 
-def _questions(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The questions of a record, and the paths to their answers."""
-    found: dict[str, Any] = {}
-    for key in record:
-        if key.endswith(_LIST) and f"{key}.users" in record:  # version 2: lists side by side
-            name = key.removesuffix(_LIST)
+def _questions(record: Mapping[str, Any]) -> dict[str, list[Layout]]:
+    """The questions of a record, and where the answers of people and of machines are."""
+    questions: dict[str, list[Layout]] = {}
+    for key, held in record.items():
+        name = key.removesuffix(_LIST)
+        if key != name and f"{key}.users" in record:  # version 2: lists side by side
+            status = f"{key}.status[]" if f"{key}.status" in record else ""
             agent, said = f"{name}.suggestion.agent", f"{name}.suggestion"
-            found[name] = {
-                "people": {"assessor": f"{key}.users[]", "grade": f"{key}[]"},
-                "status": f"{key}.status[]",
-                "known": f"{key}.status" in record,
-                "machines": {"assessor": agent, "grade": said} if agent in record else {},
-            }
-    responses = record.get("responses")
+            machine = [_machine(agent, said)] if agent in record else []
+            questions[name] = [_people(f"{key}.users[]", f"{key}[]", status), *machine]
+        elif _is_answers(held):  # version 1: a list of answers for each question
+            agent, said = f"{key}-suggestion-metadata.agent", f"{key}-suggestion"
+            machine = [_machine(agent, said)] if said in record else []
+            questions[key] = [_answers(key, held), *machine]
+    responses, machines = record.get("responses"), record.get("suggestions") or {}
     if isinstance(responses, Mapping):  # version 2: objects, by question
-        machines = record.get("suggestions") or {}
-        for name, answers in responses.items():
+        for name, held in responses.items():
             at, by = f"responses.{name}", f"suggestions.{name}"
-            machine = {"assessor": f"{by}.agent", "grade": f"{by}.value"}
-            found |= _answers(name, at, answers, machine if name in machines else {})
-    for name, answers in record.items():  # version 1: a list of answers for each question
-        found |= _answers(name, name, answers, {})
-    return found
+            suggested = isinstance(machines, Mapping) and name in machines
+            machine = [_machine(f"{by}.agent", f"{by}.value")] if suggested else []
+            if _is_answers(held):
+                questions[name] = [_answers(at, held), *machine]
+    elif isinstance(responses, list) and responses:  # version 1, as its objects are
+        values = responses[0].get("values") if isinstance(responses[0], Mapping) else None
+        for name in values if isinstance(values, Mapping) else ():
+            where = (f"suggestions[].question_name={name}",)
+            machine = [_machine("suggestions[].agent", "suggestions[].value", where)]
+            at = f"responses[].values.{name}.value"
+            people = _people("responses[].user_id", at, "responses[].status")
+            questions[name] = [people, *(machine if machines else [])]
+    if record.keys() >= {"annotation", "annotation_agent", "status"}:  # version 1, before questions
+        columns = {"assessor": "annotation_agent", "grade": "annotation"}
+        questions["annotation"] = [Layout(columns, ("status!=Discarded",))]
+    return questions
 
 
-def _answers(name: str, at: str, answers: Any, machines: Mapping[str, str]) -> dict[str, Any]:
-    """A question whose answers say who gave them."""
-    first = answers[0] if isinstance(answers, list) and answers else None
-    if not isinstance(first, Mapping) or not first.keys() >= {"user_id", "value"}:
-        return {}
-    return {
-        name: {
-            "people": {"assessor": f"{at}[].user_id", "grade": f"{at}[].value"},
-            "status": f"{at}[].status",
-            "known": "status" in first,
-            "machines": machines,
-        }
-    }
+def _is_answers(held: Any) -> bool:
+    first = held[0] if isinstance(held, list) and held else None
+    return isinstance(first, Mapping) and first.keys() >= {"user_id", "value"}
+
+
+def _answers(at: str, held: list[Mapping[str, Any]]) -> Layout:
+    """Of a question whose answers say who gave them."""
+    status = f"{at}[].status" if "status" in held[0] else ""
+    return _people(f"{at}[].user_id", f"{at}[].value", status)
+
+
+def _people(who: str, grade: str, status: str) -> Layout:
+    return Layout({"assessor": who, "grade": grade}, (f"{status}=submitted",) if status else ())
+
+
+def _machine(who: str, grade: str, where: tuple[str, ...] = ()) -> Layout:
+    return Layout({"assessor": who, "grade": grade}, where, always={"kind": "machine"})

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from qrowd.io.formats.text import Csv
 from qrowd.io.formats.tool import Layout, Tool
 from qrowd.io.roles import recognised
-from qrowd.io.source import Source
+from qrowd.io.source import Source, stem
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,7 +22,9 @@ class Doccano(Tool):
 
     def knows(self, record: Mapping[str, Any]) -> bool:
         """Its own columns, in its own spelling."""
-        return record.keys() >= {"id", "text", "label", "Comments"}
+        return record.keys() >= {"id", "label", "Comments"} and (
+            "text" in record or "filename" in record
+        )
 
     def layouts(self, record: Mapping[str, Any], gold: bool) -> list[Layout]:
         """Who it was, the file's name says."""
@@ -30,14 +33,17 @@ class Doccano(Tool):
         return [] if gold else [Layout({**columns, "grade": "label"})]
 
     def settled(
-        self, source: Source, kept: Any, frame: pl.DataFrame, gold: bool
-    ) -> tuple[Any, pl.DataFrame, list[str]]:
+        self, source: Source, frame: pl.DataFrame, gold: bool
+    ) -> tuple[pl.DataFrame, list[str]]:
         """Several labels of one text are those of several people, of whom nobody is named."""
-        several = frame["grade"].cast(str).str.starts_with("[").fill_null(False)
+        joined = r"^\[|#" if isinstance(self.base(source), Csv) else r"^\["
+        several = frame["grade"].cast(str).str.contains(joined).fill_null(False)
         if several.any():
             one = frame["grade"].filter(several)[0]
             raise source.error(
                 f"this export has merged the labels of all members into one list ({one}) and names "
                 "nobody: export the project so that each member has a file of their own"
             )
-        return kept, frame, []
+        if stem(source.name) == "all":  # what doccano calls the file of a shared project
+            return frame, ["members share their labels, and nobody is named: one assessor"]
+        return frame, []

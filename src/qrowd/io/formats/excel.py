@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from qrowd.errors import MissingExtraError
-from qrowd.io.formats.format import Format, Read, Row
+from qrowd.io.formats.format import Format, Read
 from qrowd.io.origin import Origin
 from qrowd.io.source import Source
 
@@ -35,11 +35,6 @@ class Excel(Format):
         """All columns; dates are times, numbers are numbers."""
         frame = self._sheet(source)
         return Origin(source.name, frame.height, source=source), frame
-
-    def rows(self, source: Source, names: Sequence[str] = ()) -> Iterator[Row]:
-        """The same, row by row."""
-        for row in self._sheet(source).iter_rows(named=True):
-            yield 0, row
 
     def _sheet(self, source: Source) -> pl.DataFrame:
         try:

@@ -99,9 +99,14 @@ class JsonArray(Format):
     suffixes = (".json",)
 
     def matches(self, source: Source) -> bool:
-        """An array of objects; or an object whose first value is one, and that is all of it."""
+        """An array of objects; or an object that is all of the file, and either holds an object
+        first or goes over several lines.
+        """
         start = source.start.lstrip()
-        return bool(_ARRAY.match(start)) or (bool(_NESTED.match(start)) and not _is_lines(source))
+        if _ARRAY.match(start):
+            return True
+        nested = bool(_NESTED.match(start)) and not _is_lines(source)
+        return nested or (bool(re.match(_OBJECT, start)) and _goes_on(source))
 
     def read(self, source: Source, names: Sequence[str] = ()) -> Read:
         """Rows have no lines."""
@@ -111,7 +116,12 @@ class JsonArray(Format):
         try:
             content = _loaded(source, source.read())
             if isinstance(content, dict):
-                frame = nested_frame(content)
+                try:
+                    frame = nested_frame(content)
+                except (TypeError, ValueError, pl.exceptions.PolarsError) as error:
+                    if isinstance(error, ScoresError):
+                        raise
+                    return _mixed(source, [(0, content)])  # an envelope: paths lead into it
             elif all(isinstance(row, dict) for row in content):
                 try:
                     frame = pl.DataFrame(content, infer_schema_length=None)
@@ -138,6 +148,12 @@ class JsonArray(Format):
     def write(self, frame: pl.DataFrame, name: str) -> bytes:
         """An array."""
         return bytes_by(frame.write_json)
+
+
+def _goes_on(source: Source) -> bool:
+    """Whether the first line is only the beginning of an object."""
+    line = first_line(source).strip()
+    return line in ("{", "[") or (line[-1:] in ("{", "[", ",") and b"\n" in source.start)
 
 
 def _is_lines(source: Source) -> bool:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from qrowd.io.formats.tool import Layout, Tool
+from qrowd.io.formats.tool import ROW, Layout, Tool
 from qrowd.io.roles import SYNONYMS, plain_name, recognised
 from qrowd.io.source import Source
 
@@ -30,7 +29,12 @@ class LabelStudio(Tool):
 
     def knows(self, record: Mapping[str, Any]) -> bool:
         """A task with annotations."""
-        return isinstance(record.get("data"), dict) and isinstance(record.get("annotations"), list)
+        annotations = record.get("annotations")
+        return (
+            isinstance(record.get("data"), dict)
+            and isinstance(annotations, list)
+            and all(isinstance(each, Mapping) for each in annotations)
+        )
 
     def layouts(self, record: Mapping[str, Any], gold: bool) -> list[Layout]:
         """Annotations, predictions by themselves, and predictions that annotations began with."""
@@ -58,18 +62,19 @@ class LabelStudio(Tool):
         return [Layout(people, (done,)), *machines]
 
     def settled(
-        self, source: Source, kept: Any, frame: pl.DataFrame, gold: bool
-    ) -> tuple[Any, pl.DataFrame, list[str]]:
+        self, source: Source, frame: pl.DataFrame, gold: bool
+    ) -> tuple[pl.DataFrame, list[str]]:
         """Answers to one control, without those of who only gave gold."""
         import polars as pl
 
         graded = pl.col("grade").is_not_null()
         machine = pl.lit(False) if gold else pl.col("kind").fill_null("") == "machine"
-        frame = frame.with_columns(pl.Series("row", kept))
         # a comment beside a grade is no answer without a grade; a prediction may be named only
-        stays = graded | (~machine & ~graded.any().over("row", "assessor"))
-        control = self._control(source, frame.filter(graded)[_CONTROL].unique().to_list())
-        stays &= (pl.col(_CONTROL) == control) | ~graded
+        stays = graded | (~machine & ~graded.any().over(ROW, "assessor"))
+        control = self._control(
+            source, frame.filter(graded)[_CONTROL].drop_nulls().cast(str).unique().to_list()
+        )
+        stays &= (pl.col(_CONTROL).cast(str) == control) | ~graded
         notes = []
         if not gold:
             flagged = pl.col(_GOLD).fill_null("false") == "true"
@@ -80,9 +85,7 @@ class LabelStudio(Tool):
                     f"{count} by who only gave ground truth: gold, if the file is named as --gold"
                 )
             stays &= ~only
-        rows = frame.select(stays.alias("stays")).to_series()
-        columns = [name for name in frame.columns if name not in (_GOLD, _CONTROL, "row")]
-        return kept[rows.to_numpy()], frame.filter(rows).select(columns), notes
+        return frame.filter(stays).drop(_GOLD, _CONTROL, strict=False), notes
 
     def _control(self, source: Source, names: Sequence[str]) -> str:
         """The control that asks for the grade, where there are several."""
@@ -103,6 +106,11 @@ def _answers(data: Mapping[str, str], at: str, who: str) -> dict[str, str]:
     }
 
 
+def _is_rating(held: Any) -> bool:
+    first = held[0] if isinstance(held, list) and held else None
+    return isinstance(first, Mapping) and bool(first.keys() & {"rating", "number"})
+
+
 class LabelStudioTable(Tool):
     """CSV, TSV and JSON_MIN: an annotation in each row, columns named after data and controls."""
 
@@ -117,15 +125,16 @@ class LabelStudioTable(Tool):
         """The column of grades is called so, or holds a rating."""
         names = [name for name in record if name not in _OWN]
         columns = recognised(names, ("topic", "doc", "grade"))
-        stars = [name for name in names if re.search(r"\brating\b", str(record[name] or ""))]
-        if stars:
-            columns["grade"] = f"{stars[0]}[0].rating"
+        stars = [name for name in names if _is_rating(record[name])]
+        grade = columns.get("grade") or (stars[0] if len(stars) == 1 else None)
+        if grade in stars:
+            columns["grade"] = f"{grade}[0].rating|number"
         if "grade" not in columns:
             known = {plain_name(word) for words in SYNONYMS.values() for word in words.split()}
             texts = {"text", "title", "body", "comment", "reason", *known}
-            rest = [name for name in names if plain_name(name) not in texts]
-            columns |= {"grade": rest[0]} if len(rest) == 1 else {}
-        if gold or "grade" not in columns:
+            rest = [name for name in names if plain_name(name) not in texts and name not in stars]
+            columns |= {"grade": rest[0]} if len(rest) == 1 and not stars else {}
+        if gold:
             return []
         columns.setdefault("doc", "id")
         extras = {"assessor": "annotator", "seconds": "lead_time", "time": "created_at"}

@@ -2,149 +2,103 @@
 
 An assignment about several documents has numbered columns (`Input.docno1 Answer.relevance1
 Input.docno2 ...`): a row for each number. An answer by buttons has a column for each button
-(`Answer.relevance.0 Answer.relevance.1`), one of them true.
+(`Answer.relevance.0 Answer.relevance.1`), one of them true, or all of them in a cell of JSON
+(`Answer.taskAnswers`).
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any
 
-from qrowd.io.formats.format import Read
-from qrowd.io.formats.text import Csv, Tsv
-from qrowd.io.formats.tool import Tool
-from qrowd.io.paths import as_text
+from qrowd.io.formats.tool import Layout, Tool
 from qrowd.io.roles import recognised
-from qrowd.io.source import Source
-from qrowd.io.where import kept_rows, overridden
 
-if TYPE_CHECKING:
-    import polars as pl
-
-_CSV, _TSV = Csv(), Tsv()
-_BUTTON = re.compile(r"Answer\.(.+)\.([^.]+)")
-_NUMBERED = re.compile(r"(Input|Answer)\.(.*?)[ _.-]?(\d+)")
-_NAMED = re.compile(r"(?:Input|Answer)\.(.+)")
-_TRUE = ("true", "on")
-_TASKS, _STATUS = "Answer.taskAnswers", "AssignmentStatus"
-_TRUTH = (*_TRUE, "false", "off", "")
+_INPUT, _ANSWER, _TASKS = "Input.", "Answer.", "Answer.taskAnswers"
+_NUMBERED = re.compile(r"(.*?)[ _.-]?(\d+)")
+_TRUTH = ("true", "false", "on", "off")
+_BESIDE = {"seconds": "WorkTimeInSeconds", "time": "SubmitTime"}
 
 
 class MTurk(Tool):
-    """A row for each document of each assignment; columns keep their own names, too."""
+    """A row for each document of each assignment."""
 
     name = "mturk"
     title = "Mechanical Turk's batch"
-    before = "csv"
 
-    def matches(self, source: Source) -> bool:
-        """CSV with a column of workers and one of answers."""
-        if _TSV.matches(source) or not _CSV.matches(source):
-            return False
-        names = _CSV.fields(source)
-        return "WorkerId" in names and any(name.startswith("Answer.") for name in names)
+    def knows(self, record: Mapping[str, Any]) -> bool:
+        """Workers and answers."""
+        return "WorkerId" in record and any(name.startswith(_ANSWER) for name in record)
 
-    def laid_out(self, source: Source, gold: bool = False, where: Sequence[str] = ()) -> Read:
-        """With answers by buttons, and numbered documents, in columns of their own."""
-        import numpy as np
-        import polars as pl
-
-        origin, read = _CSV.read(source)
-        frame = read.lazy().collect()
-        usual = [f"{_STATUS}!=Rejected"] if _STATUS in frame.columns else []
-        origin, frame, left_out = kept_rows(origin, frame, overridden(usual, where))
-        notes = tuple(f"{source.name}: {self.title}: {note}" for note in left_out)
-        origin = replace(origin, notes=notes, about={"file of": self.title})
-        if _TASKS in frame.columns:
-            frame = _with_task_answers(frame)
-        frame = frame.with_columns(_buttons(frame))
-        numbered = _numbers(frame.columns)
-        if len(numbered) > 1:
-            origin = origin.of_rows(np.tile(np.arange(frame.height), len(numbered)))
-            used = {name for columns in numbered.values() for name in columns.values()}
-            shared = frame.select(name for name in frame.columns if name not in used)
-            parts = [
-                shared.with_columns(frame[theirs].alias(name) for name, theirs in columns.items())
-                for columns in numbered.values()
-            ]
-            frame = pl.concat(parts, how="diagonal")
-        return origin, _answered(_named(frame))
+    def layouts(self, record: Mapping[str, Any], gold: bool) -> list[Layout]:
+        """One for each number that inputs and answers have, or one for all."""
+        inputs = {key.removeprefix(_INPUT): key for key in record if key.startswith(_INPUT)}
+        answers = _answers(record)
+        beside = {role: key for role, key in _BESIDE.items() if key in record}
+        where = ("AssignmentStatus!=Rejected",) if "AssignmentStatus" in record else ()
+        layouts = []
+        for number in _numbers(inputs, answers):
+            said = _of_number(answers, number)
+            grade = recognised(list(said), ("grade",)).get("grade")
+            grade = grade or (next(iter(said)) if len(said) == 1 else None)
+            asked = _of_number(inputs, number)
+            columns = {
+                role: asked[name]
+                for role, name in recognised(list(asked), ("topic", "doc")).items()
+            }
+            columns.setdefault("doc", "HITId")
+            columns |= {"assessor": "WorkerId", **({"grade": said[grade]} if grade else {})}
+            layouts.append(Layout({**columns, **beside}, where))
+        return [] if gold else layouts
 
 
-def _with_task_answers(frame: pl.DataFrame) -> pl.DataFrame:
-    """With a column for each answer that `taskAnswers` holds, as JSON: [{"relevance": {"0": true}}]
-    is Answer.relevance.0.
-    """
-    import polars as pl
-
-    rows: list[dict[str, str]] = []
-    for text in frame[_TASKS].fill_null(""):
-        try:
-            held = json.loads(text)
-        except ValueError:
-            held = {}
-        rows.append(dict(_flat_answers(held[0] if isinstance(held, list) and held else held)))
-    names = dict.fromkeys(name for row in rows for name in row)
-    columns = [pl.Series(name, [row.get(name) for row in rows], pl.String) for name in names]
-    return frame.drop(_TASKS).with_columns(columns)
-
-
-def _flat_answers(held: object, start: str = "Answer") -> Iterator[tuple[str, str]]:
-    if isinstance(held, dict):
-        for key, value in held.items():
-            yield from _flat_answers(value, f"{start}.{key}")
-    elif held is not None:
-        yield start, as_text(held)
-
-
-def _buttons(frame: pl.DataFrame) -> list[pl.Series]:
-    """The answer of each group of buttons: the name of the one that is true."""
-    import polars as pl
-
-    groups: dict[str, dict[str, str]] = {}
-    for name in frame.columns:
-        button = _BUTTON.fullmatch(name)
-        if button and frame[name].fill_null("").str.to_lowercase().is_in(_TRUTH).all():
-            groups.setdefault(f"Answer.{button[1]}", {})[name] = button[2]
-    answers = []
-    for answer, options in groups.items():
-        if answer not in frame.columns:
-            pressed = [
-                pl.when(pl.col(name).str.to_lowercase().is_in(_TRUE)).then(pl.lit(option))
-                for name, option in options.items()
-            ]
-            answers.append(frame.select(pl.coalesce(pressed)).to_series().alias(answer))
+def _answers(record: Mapping[str, Any]) -> dict[str, str]:
+    """The answers by name, and the paths to them: one path for all buttons of one answer."""
+    answers: dict[str, str] = {}
+    held = {
+        key.removeprefix(_ANSWER): (key, record[key]) for key in record if key.startswith(_ANSWER)
+    }
+    tasks = held.pop("taskAnswers", ("", None))[1]
+    inside = tasks[0] if isinstance(tasks, list) and tasks else tasks
+    if isinstance(inside, Mapping):
+        start = f"{_TASKS}[0]." if isinstance(tasks, list) else f"{_TASKS}."
+        for name, value in inside.items():
+            buttons = isinstance(value, Mapping) and all(map(_is_button, value.values()))
+            label = ".*" if buttons else ".label" if isinstance(value, Mapping) else ""
+            answers[name] = f"{start}{name}{label}"
+    for name, (key, value) in held.items():
+        group, dot, _ = name.rpartition(".")
+        if dot and _is_button(value):
+            answers.setdefault(group, f"{_ANSWER}{group}.*")
+        elif dot and name.endswith(".label"):
+            answers.setdefault(group, key)
+        else:
+            answers[name] = key
     return answers
 
 
-def _numbers(names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """For each number that inputs and answers have: {column without number: column}."""
-    by_side: dict[str, dict[str, dict[str, str]]] = {"Input": {}, "Answer": {}}
-    for name in names:
-        parts = _NUMBERED.fullmatch(name)
-        if parts and not (_BUTTON.fullmatch(name) and f"Answer.{parts[2]}" in names):
-            by_side[parts[1]].setdefault(parts[3], {})[f"{parts[1]}.{parts[2]}"] = name
-    inputs, answers = by_side["Input"], by_side["Answer"]
-    both = sorted(inputs.keys() & answers.keys(), key=int)
-    return {number: inputs[number] | answers[number] for number in both}
+def _is_button(value: Any) -> bool:
+    return str(value).lower() in _TRUTH
 
 
-def _named(frame: pl.DataFrame) -> pl.DataFrame:
-    """With the columns of inputs and answers under their names alone, too."""
-    matches = (_NAMED.fullmatch(name) for name in frame.columns)
-    short = {match[0]: match[1] for match in matches if match}
-    return frame.with_columns(
-        frame[name].alias(alone) for name, alone in short.items() if alone not in frame.columns
-    )
+def _numbers(inputs: Mapping[str, str], answers: Mapping[str, str]) -> list[str]:
+    """The numbers that both have, if there are several; else none of them means anything."""
+    found = [
+        {match[2] for name in names if (match := _NUMBERED.fullmatch(name))}
+        for names in (inputs, answers)
+    ]
+    both = sorted(found[0] & found[1], key=int)
+    return both if len(both) > 1 else [""]
 
 
-def _answered(frame: pl.DataFrame) -> pl.DataFrame:
-    """With the only answer as the grade, whatever it is called."""
-    answers = [name for name in frame.columns if name.startswith("Answer.")]
-    answers = [name for name in answers if not _BUTTON.fullmatch(name)] or answers
-    if len(answers) == 1 and not recognised(frame.columns, ("grade",)):
-        return frame.with_columns(frame[answers[0]].alias("grade"))
-    return frame
+def _of_number(paths: Mapping[str, str], number: str) -> dict[str, str]:
+    """What has this number, under its name without it, and what has none."""
+    if not number:
+        return dict(paths)
+    chosen = {}
+    for name, path in paths.items():
+        match = _NUMBERED.fullmatch(name)
+        if not match or match[2] == number:
+            chosen[match[1] if match else name] = path
+    return chosen

@@ -24,7 +24,21 @@ _RUN = 6  # columns
 EMPTY = "the file is empty; fetch or make it again"
 _LARGEST_FIELD = 1 << 30
 _SEPARATOR = b"sep="
-_LZ4 = b"\x04\x22\x4d\x18"
+_AS_PARQUET = "save it again: .to_parquet('judgements.parquet')"
+_MARKUP = "HTML or XML, and no table; save it as CSV"
+_FASTTEXT = "fastText's lines have labels and texts, and no ids; export as JSONL or CSV"
+_OTHERS = {
+    b"\x04\x22\x4d\x18": "lz4, as ranx saves it; save it again: .save('qrels.json') or .parquet",
+    b"ARROW1": f"Arrow's (Feather's) own form; {_AS_PARQUET}",
+    b"\xff\xff\xff\xff": f"Arrow's own form, as save_to_disk writes it; {_AS_PARQUET}",
+    b"ORC": f"ORC; {_AS_PARQUET}",
+    b"\x80": f"a pickle, which may run anything; {_AS_PARQUET}",
+    b"<!DOCTYPE": _MARKUP,
+    b"<?xml": _MARKUP,
+    b"<table": _MARKUP,
+    b"__label__": _FASTTEXT,
+    b'"__label__': _FASTTEXT,
+}
 
 
 class Text(Format):
@@ -67,6 +81,11 @@ class Text(Format):
             except pl.exceptions.PolarsError as again:
                 raise _bad_text(source, separator, len(names), str(again)) from None
         first = skipped + (1 if names else 2)
+        data = source.read() if quoted else b""
+        if data.count(b"\n") >= frame.height + first:
+            # some row goes over several lines: where that is by a lone quote, this says so
+            for _ in self.lines(source, data.decode("utf-8", "replace")):
+                pass
         origin = Origin(source.name, frame.height, first, source=source, quoted=quoted)
         return _without_blank_rows(origin, frame)
 
@@ -286,7 +305,7 @@ def split_fields(line: str, separator: str, *, quoted: bool = False) -> list[str
 
 def _csv_reader(lines: Iterable[str], separator: str) -> Any:
     csv.field_size_limit(_LARGEST_FIELD)  # a document's text may be longer than Python's 128 kB
-    return csv.reader(lines, delimiter=separator)
+    return csv.reader(lines, delimiter=separator, strict=True)
 
 
 def _are_trecs(fields: Sequence[str]) -> bool:
@@ -320,8 +339,9 @@ def refuse_what_is_no_text(source: Source) -> None:
         raise source.error(
             "lines end as on old Macs (CR alone); save the file with other line ends"
         )
-    if start.startswith(_LZ4):
-        raise source.error("lz4, as ranx saves it; save it again: .save('qrels.json') or .parquet")
+    for head, advice in _OTHERS.items():
+        if start.startswith(head):
+            raise source.error(advice)
     if b"\0" in start:
         raise source.error("this is neither text nor Parquet; is it the right file?")
 

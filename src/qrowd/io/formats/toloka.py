@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from qrowd.io.formats.tool import Layout, Tool
 from qrowd.io.roles import recognised
 
-_WORKER, _STATUS = "ASSIGNMENT:worker_id", "ASSIGNMENT:status"
+_ITEMS = "items"  # of what the service answers, page by page
 
 
 class Toloka(Tool):
@@ -19,52 +19,58 @@ class Toloka(Tool):
 
     def knows(self, record: Mapping[str, Any]) -> bool:
         """Inputs and outputs in columns, or tasks beside solutions."""
-        flat = any(key.startswith("OUTPUT:") for key in record) and _WORKER in record
-        return flat or record.keys() >= {"tasks", "solutions", "user_id"}
+        flat = any(key.startswith("OUTPUT:") for key in record)
+        nested = _assignment(record).keys() >= {"tasks", "solutions", "user_id"}
+        return nested or (flat and "ASSIGNMENT:worker_id" in record)
 
     def layouts(self, record: Mapping[str, Any], gold: bool) -> list[Layout]:
         """Gold tasks were judged, too: their answers are judgements."""
-        if "tasks" in record:
-            return _nested(record, gold)
-        columns = _roles(record, "INPUT:", ("topic", "doc"))
-        columns.setdefault("doc", "ASSIGNMENT:task_id")
+        one = _assignment(record)
+        if "tasks" in one:
+            at = f"{_ITEMS}[]." if _ITEMS in record else ""
+            task, solution = _first(one["tasks"]), _first(one["solutions"])
+            inputs = _at(f"{at}tasks[].input_values.", _keys(task.get("input_values")))
+            outputs = _at(f"{at}solutions[].output_values.", _keys(solution.get("output_values")))
+            known = _keys(_first(task.get("known_solutions")).get("output_values"))
+            golden = _at(f"{at}tasks[].known_solutions[].output_values.", known)
+            own = _at(at, list(one)) | {"worker_id": f"{at}user_id", "task_id": f"{at}tasks[].id"}
+        else:
+            inputs, outputs, golden, own = (
+                _at(start, [key.removeprefix(start) for key in record if key.startswith(start)])
+                for start in ("INPUT:", "OUTPUT:", "GOLDEN:", "ASSIGNMENT:")
+            )
+        roles = recognised(list(inputs), ("topic", "doc"))
+        columns = {role: inputs[name] for role, name in roles.items()}
+        columns.setdefault("doc", own.get("task_id", "task_id"))
         if gold:
-            golden = _grade(record, "GOLDEN:")
-            return [Layout({**columns, **golden}, once=True)] if golden else []
-        columns |= _grade(record, "OUTPUT:") | {"assessor": _WORKER}
-        for time in ("ASSIGNMENT:submitted", "ASSIGNMENT:started"):
-            if time in record:
-                columns.setdefault("time", time)
-        where = (f"{_STATUS}=APPROVED", f"{_STATUS}=ACCEPTED", f"{_STATUS}=SUBMITTED")
-        return [Layout(columns, where if _STATUS in record else ())] if "grade" in columns else []
+            return [Layout({**columns, **_grade(golden)}, once=True)] if golden else []
+        columns |= {**_grade(outputs), "assessor": own["worker_id"]}
+        time = own.get("submitted", own.get("started"))
+        columns |= {"time": time} if time else {}
+        states = ("APPROVED", "ACCEPTED", "SUBMITTED") if "status" in own else ()
+        return [Layout(columns, tuple(f"{own['status']}={state}" for state in states))]
 
 
-def _nested(record: Mapping[str, Any], gold: bool) -> list[Layout]:
-    task, solution = (next(iter(record[key] or [{}])) for key in ("tasks", "solutions"))
-    inputs = recognised(list(task.get("input_values", {})), ("topic", "doc"))
-    columns = {role: f"tasks[].input_values.{name}" for role, name in inputs.items()}
-    columns.setdefault("doc", "tasks[].id")
-    outputs = list(solution.get("output_values", {}))
-    answers = recognised(outputs, ("grade",)) or dict(zip(["grade"], outputs, strict=False))
-    if not answers:
-        return []
-    if gold:
-        known = f"tasks[].known_solutions[].output_values.{answers['grade']}"
-        return [Layout({**columns, "grade": known}, once=True)]
-    columns |= {"assessor": "user_id", "grade": f"solutions[].output_values.{answers['grade']}"}
-    where = ("status=APPROVED", "status=ACCEPTED", "status=SUBMITTED") if "status" in record else ()
-    return [Layout(columns, where)]
+def _assignment(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    return _first(record[_ITEMS]) if record.keys() >= {_ITEMS, "has_more"} else record
 
 
-def _roles(record: Mapping[str, Any], prefix: str, wanted: tuple[str, ...]) -> dict[str, str]:
-    names = [key.removeprefix(prefix) for key in record if key.startswith(prefix)]
-    return {role: f"{prefix}{name}" for role, name in recognised(names, wanted).items()}
+def _first(items: Any) -> Mapping[str, Any]:
+    first = items[0] if isinstance(items, list) and items else {}
+    return first if isinstance(first, Mapping) else {}
 
 
-def _grade(record: Mapping[str, Any], prefix: str) -> dict[str, str]:
-    """The column called as grades are, `result`, or the only one."""
-    names = [key for key in record if key.startswith(prefix)]
-    roles = _roles(record, prefix, ("grade",))
-    if not roles and f"{prefix}result" in names:
-        return {"grade": f"{prefix}result"}
-    return roles or ({"grade": names[0]} if len(names) == 1 else {})
+def _keys(held: Any) -> list[str]:
+    return list(held) if isinstance(held, Mapping) else []
+
+
+def _at(start: str, names: Sequence[str]) -> dict[str, str]:
+    return {name: f"{start}{name}" for name in names}
+
+
+def _grade(paths: Mapping[str, str]) -> dict[str, str]:
+    """What is called as grades are, `result`, or the only one."""
+    name = recognised(list(paths), ("grade",)).get("grade")
+    if name is None and (len(paths) == 1 or "result" in paths):
+        name = "result" if "result" in paths else next(iter(paths))
+    return {"grade": paths[name]} if name else {}

@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from qrowd.errors import FormatError
@@ -15,15 +15,17 @@ from qrowd.io.formats.json import NOT_JSON, JsonArray, JsonLines
 from qrowd.io.formats.parquet import Parquet
 from qrowd.io.formats.text import Csv, Text, Tsv
 from qrowd.io.origin import Origin
-from qrowd.io.paths import EACH
+from qrowd.io.paths import EACH, inside, leaves
 from qrowd.io.roles import SYNONYMS
 from qrowd.io.source import Source
-from qrowd.io.where import chosen, overridden
+from qrowd.io.where import Condition, chosen, conditions, overridden
 
 if TYPE_CHECKING:
     import polars as pl
 
 _BASES = (Parquet(), JsonArray(), JsonLines(), Tsv(), Csv())
+_MANY = 50  # records, by which a file is known
+ROW = "record"  # the column that says from which record a row comes
 
 
 @dataclass(frozen=True)
@@ -37,9 +39,9 @@ class Layout:
     once: bool = False
     """Rows that are alike are one."""
 
-    def has(self, condition: str) -> bool:
+    def has(self, condition: Condition) -> bool:
         """Whether a condition is about these rows, and not about another list of the records."""
-        name, in_list, _ = condition.partition(EACH)
+        name, in_list, _ = condition.column.partition(EACH)
         return not in_list or any(path.startswith(name + EACH) for path in self.columns.values())
 
 
@@ -48,6 +50,8 @@ class Tool(Format):
 
     title: str
     before = "parquet"
+    names_people = True
+    """Whether it says who judged: else its files are qrels."""
 
     def base(self, source: Source) -> Format | None:
         """The plain format that a file is written in, as far as tools use one."""
@@ -79,49 +83,71 @@ class Tool(Format):
         """The judgements."""
         return self.laid_out(source)
 
-    def laid_out(self, source: Source, gold: bool = False, where: Sequence[str] = ()) -> Read:
-        """The judgements, or the gold, under our names."""
-        import numpy as np
+    def usual(self, source: Source, stated: Mapping[str, str]) -> list[Condition]:
+        """Which rows count, where it was stated which columns are what."""
+        layouts = self.layouts(first_record(source, self.base(source)), False)
+        where = layouts[0].where if layouts else ()
+        return list(filter(Layout(stated).has, conditions(where)))
+
+    def laid_out(
+        self,
+        source: Source,
+        gold: bool = False,
+        where: Sequence[Condition] = (),
+        stated: Mapping[str, str] | None = None,
+    ) -> Read:
+        """The judgements, or the gold, under our names; some columns may be `stated`."""
         import polars as pl
 
-        base = self.base(source)
-        layouts = self.layouts(first_record(source, base), gold)
-        if not layouts:
-            what = "gold" if gold else "judgements"
-            raise source.error(f"{self.title}: no {what} in it, by the keys of its first record")
+        record = first_record(source, self.base(source))
+        layouts = self.layouts(record, gold)
+        if stated:
+            layouts = [replace(each, columns={**each.columns, **stated}) for each in layouts[:1]]
+        if not layouts or "grade" not in layouts[0].columns:
+            if gold:
+                raise source.error(f"{self.title}: no gold in it")
+            columns = layouts[0].columns if layouts else {"topic": "PATH", "doc": "PATH"}
+            taken = (
+                "" if layouts else ",".join(f"{role}={at}" for role, at in columns.items()) + ","
+            )
+            rest = [path for path in leaves(record) if path not in columns.values()]
+            raise source.error(
+                f"{self.title}: nothing in it is called as grades are; say which it is: --columns "
+                f"'{taken}grade=PATH'; there are: {' '.join(rest[:12])}"
+            )
         rows = list(self.rows(source))
-        frames, numbers, notes = [], [], []
+        frames, notes = [], []
         for layout in layouts:
-            conditions = overridden(layout.where, list(filter(layout.has, where)))
-            kept, frame, note = chosen(source, rows, layout.columns, conditions)
+            wanted = overridden(layout.where, list(filter(layout.has, where)))
+            kept, frame, note = chosen(source, rows, layout.columns, wanted)
             frame = frame.with_columns(
                 pl.lit(text).alias(name) for name, text in layout.always.items()
             )
-            if layout.once:
-                first = frame.select(pl.struct(pl.all()).is_first_distinct()).to_series()
-                kept, frame = kept[first.to_numpy()], frame.filter(first)
-            frames.append(frame)
-            numbers.append(kept)
+            frame = frame.with_columns(pl.Series(ROW, kept))
+            frames.append(
+                frame.unique(pl.exclude(ROW), keep="first", maintain_order=True)
+                if layout.once
+                else frame
+            )
             notes += note
-        frame = pl.concat(frames, how="diagonal_relaxed")
-        kept, frame, settled = self.settled(source, np.concatenate(numbers), frame, gold)
+        frame, settled = self.settled(source, pl.concat(frames, how="diagonal_relaxed"), gold)
         lines = bool(rows) and rows[0][0] > 0
         origin = Origin(
             source.name,
             frame.height,
             1 if lines else 0,
-            kept=kept,
+            kept=frame[ROW].to_numpy(),
             source=source,
             about={"file of": self.title, **_of_roles(layouts[0].columns)},
             notes=tuple(f"{source.name}: {self.title}: {note}" for note in (*notes, *settled)),
         )
-        return origin, frame
+        return origin, frame.drop(ROW)
 
     def settled(
-        self, source: Source, kept: Any, frame: pl.DataFrame, gold: bool
-    ) -> tuple[Any, pl.DataFrame, list[str]]:
-        """The rows that count, and what to say of others."""
-        return kept, frame, []
+        self, source: Source, frame: pl.DataFrame, gold: bool
+    ) -> tuple[pl.DataFrame, list[str]]:
+        """The rows that count, `ROW` being the number of the record; what to say of others."""
+        return frame, []
 
 
 def _of_roles(columns: Mapping[str, str]) -> dict[str, str]:
@@ -129,7 +155,10 @@ def _of_roles(columns: Mapping[str, str]) -> dict[str, str]:
 
 
 def first_record(source: Source, base: Format | None) -> dict[str, Any]:
-    """The first record of a file, {} if it has none: of a JSON object all of it, else a row."""
+    """What the first records of a file look like together, {} if it has none.
+
+    A key that only some of them have is there, since the first may be one that nobody answered.
+    """
     if base is None:
         return {}
     from polars.exceptions import PolarsError
@@ -137,29 +166,50 @@ def first_record(source: Source, base: Format | None) -> dict[str, Any]:
     kept: dict[str, Any] | None = vars(source).get("_first_record")
     if kept is None:
         try:
-            kept = _first(source, base)
-        except (
-            FormatError,
-            PolarsError,
-            *NOT_JSON,
-        ):  # whoever reads the file says what is wrong with it
+            shape = _together(list(itertools.islice(_records(source, base), _MANY)))
+            kept = shape if isinstance(shape, dict) else {}
+        except (FormatError, PolarsError, *NOT_JSON):  # whoever reads the file says what is wrong
             kept = {}
         vars(source)["_first_record"] = kept
     return kept
 
 
-def _first(source: Source, base: Format) -> dict[str, Any]:
+def _together(values: Sequence[Any]) -> Any:
+    """Objects as one that has all their keys, lists as a list of one such item; of other values
+    the first that is something.
+    """
+    values = [inside(value) for value in values]
+    filled = [value for value in values if value not in (None, "", [], {})]
+    if filled and all(isinstance(value, Mapping) for value in filled):
+        keys = dict.fromkeys(key for value in filled for key in value)
+        return {key: _together([value.get(key) for value in filled]) for key in keys}
+    if filled and all(isinstance(value, list) for value in filled):
+        return [_together([item for value in filled for item in value])]
+    return next(iter(filled or [value for value in values if value is not None]), None)
+
+
+def _records(source: Source, base: Format) -> Iterator[dict[str, Any]]:
+    """The records at the start of a file: of a JSON object all of it, else rows."""
     if isinstance(base, Text):
         lines = base.lines(source, source.start.decode("utf-8", "replace"))
-        some = [fields for _, fields in itertools.islice(lines, 5) if any(fields)]
-        header, first = [*some, [], []][:2]
-        return dict(itertools.zip_longest(header, first[: len(header)]))
-    if isinstance(base, JsonArray | JsonLines):
-        text = source.start.decode("utf-8", "ignore").lstrip("[ \r\n\t")
-        with contextlib.suppress(*NOT_JSON):  # it may be longer than the start
-            record = json.JSONDecoder().raw_decode(text)[0]
-            return record if isinstance(record, dict) else {}
+        rows = (fields for _, fields in lines if any(fields))
+        header = next(rows, [])
+        for fields in rows:
+            yield dict(itertools.zip_longest(header, fields[: len(header)]))
+        if header:
+            yield dict.fromkeys(header)
+        return
     if isinstance(base, Parquet):
-        rows = base.read(source)[1].lazy().head(1).collect().to_dicts()
-        return rows[0] if rows else {}
-    return next(iter(base.rows(source)), (0, {}))[1]
+        yield from base.read(source)[1].lazy().head(_MANY).collect().to_dicts()
+        return
+    text = source.start.decode("utf-8", "ignore").lstrip("[ \r\n\t")
+    decoder = json.JSONDecoder()
+    read = 0
+    with contextlib.suppress(*NOT_JSON):  # the last may be longer than the start
+        while text:
+            record, end = decoder.raw_decode(text)
+            text = text[end:].lstrip(", \r\n\t]")
+            read += 1
+            yield record
+    if not read:
+        yield next(iter(base.rows(source)), (0, {}))[1]

@@ -48,12 +48,12 @@ class Umbrela(Tool):
         return [] if gold else [Layout(columns, known, always={"kind": "machine"})]
 
     def settled(
-        self, source: Source, kept: Any, frame: pl.DataFrame, gold: bool
-    ) -> tuple[Any, pl.DataFrame, list[str]]:
+        self, source: Source, frame: pl.DataFrame, gold: bool
+    ) -> tuple[pl.DataFrame, list[str]]:
         """Without grades of answers in which there is none."""
         import polars as pl
 
         read = pl.Series([bool(_GRADE.search(text or "")) for text in frame[_ANSWER]])
         lost = int((~read).sum())
         notes = [f"{lost} answers say no grade: left out, though the file has 0"] if lost else []
-        return kept[read.to_numpy()], frame.filter(read).drop(_ANSWER), notes
+        return frame.filter(read).drop(_ANSWER), notes
