@@ -331,6 +331,11 @@ def test_systems_by_command_and_what_it_refuses(
     assert len(lines) == 21
     assert all(0 < float(line.split("\t")[-1]) <= 1 for line in lines[1:])
     assert "couples of runs are decided by AP" in capsys.readouterr().err
+    graded = [f"{line}\t{'1' if at else 'grade'}" for at, line in enumerate(lines)]
+    Path("human.tsv").write_text("\n".join(graded) + "\n", encoding="utf-8")
+    with pytest.raises(SystemExit, match="1"):
+        main(["judges", "crowd.tsv", "--human", "human.tsv"])
+    assert "no score can be estimated" in capsys.readouterr().err
     main(["next", "crowd.tsv", "--goal", "relevant", "--runs", "runs.tsv", "-o", "likely.tsv"])
     table = [line.split("\t") for line in Path("likely.tsv").read_text("utf-8").splitlines()[1:]]
     truth = made.truth.binary(1)

@@ -166,6 +166,11 @@ def read_sample(
                 "score can be estimated from it; `qrowd sample` draws"
             ),
         )
+        if "worth" in table.frame.columns:  # a list of `qrowd next`: judged pairs had no chance
+            raise InputError(
+                "these rows were drawn by what they tell of systems, from pairs that nobody had "
+                "judged: no score can be estimated from them; `qrowd sample` draws from all"
+            )
         order = np.lexsort(codes[::-1])
         return Sample(qrels.pairs, chance[order], by, qrels.grade)
 
