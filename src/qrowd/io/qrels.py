@@ -43,7 +43,7 @@ LABELS = Wanted(
 SAMPLE = Wanted(
     "human labels",
     needed=("topic", "doc", "grade"),
-    optional=("assessor", "probability", "by"),
+    optional=("assessor", "probability", "by", "worth"),
     plain=_TREC,
 )
 
@@ -166,7 +166,7 @@ def read_sample(
                 "score can be estimated from it; `qrowd sample` draws"
             ),
         )
-        if "worth" in table.frame.columns:  # a list of `qrowd next`: judged pairs had no chance
+        if "worth" in table:  # a list of `qrowd next`: judged pairs had no chance
             raise InputError(
                 "these rows were drawn by what they tell of systems, from pairs that nobody had "
                 "judged: no score can be estimated from them; `qrowd sample` draws from all"

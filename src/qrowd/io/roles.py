@@ -47,6 +47,7 @@ SYNONYMS = {
     "given": "given",
     "probability": "probability",
     "by": "by",
+    "worth": "worth",
     "topic_text": "topic_text",
     "doc_text": "doc_text",
     "instance": "instance",
