@@ -5,6 +5,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -373,3 +374,13 @@ def test_judgements_of_two_files_joined() -> None:
     assert both.seconds is not None
     assert np.nansum(both.seconds) == 7.0
     assert int(np.isnan(both.seconds).sum()) == 2
+
+
+def test_the_pool_of_runs(tiny_runs: q.RunSet) -> None:
+    rows = tiny_runs.to_polars().filter(pl.col("rank") <= 2)
+    wanted = sorted(set(rows.select("topic", "doc").iter_rows()))
+    pool = tiny_runs.pool(2)
+    assert list(zip(pool.topic_names, pool.document_names, strict=True)) == wanted
+    assert len(tiny_runs.pool(10**6)) == len(
+        set(tiny_runs.to_polars().select("topic", "doc").rows())
+    )

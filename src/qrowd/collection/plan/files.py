@@ -18,6 +18,7 @@ from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, Pair, QuestionRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.documents import Documents
+from qrowd.data.index import Pairs
 from qrowd.data.runs import RunSet
 from qrowd.data.topics import Topic
 from qrowd.errors import FormatError, InputError
@@ -184,20 +185,16 @@ def _document_row(documents: Documents, name: str, path: str | Path) -> Document
 
 def pool_rows(path: str | Path) -> list[Pair]:
     """The pairs of a file, sorted."""
-    pairs = read_pairs(str(path))
-    return sorted(zip(pairs.topic_names.tolist(), pairs.document_names.tolist(), strict=True))
+    return _sorted(read_pairs(str(path)))
 
 
 def pool_of_runs(runs: RunSet, depth: int) -> list[Pair]:
     """The documents that any run has among its first `depth`, sorted."""
-    names, topics = runs.documents.names, runs.topics.names
-    pairs: set[Pair] = set()
-    for cell in range(len(runs.starts) - 1):
-        start, end = int(runs.starts[cell]), int(runs.starts[cell + 1])
-        topic = str(topics[cell // len(runs)])
-        codes = runs.document[start : min(end, start + depth)]
-        pairs |= {(topic, str(names[code])) for code in codes}
-    return sorted(pairs)
+    return _sorted(runs.pool(depth))
+
+
+def _sorted(pairs: Pairs) -> list[Pair]:
+    return sorted(zip(pairs.topic_names.tolist(), pairs.document_names.tolist(), strict=True))
 
 
 def gold_rows(path: str | Path) -> list[GoldRow]:
