@@ -6,7 +6,7 @@ labels: accuracy of majority votes on gold pairs with six votes or more, picked 
 fewest first, both on the same streams of votes. change: how often a label changes until nine votes,
 stated against seen. stopping: a pair is asked about until its label changes with at most .2, or
 nine votes; against five votes each. wrong: the share of wrong labels as 100 gold pairs tell it,
-while 90 % intervals are about this pool. systems: an expert's judgements on DL 2021 until the order
+while 90 % intervals are about this pool. systems: an expert's judgements until the order
 of runs by AP is nearly that of all judgements (tau_AP .9), drawn by `couples` against rank by rank
 over all runs, both scored by the same model. Intervals of differences are over topics.
 """
@@ -21,7 +21,7 @@ import numpy as np
 
 import qrowd as q
 from benchmarks._benchmark import Table, option, run
-from benchmarks._data import binary_crowd, dl21
+from benchmarks._data import binary_crowd, dl21, folder
 from qrowd.budget.decisions import FinalVote
 from qrowd.comparison.significance import interval, topic_weights
 from qrowd.data.arrays import Array, Floats, Grades
@@ -34,11 +34,12 @@ class Options:
     crowds: tuple[str, ...] = option(("trec11_crowd_task1", "trec_rf10", "snow2008_rte"))
     orders: int = 100
     gold: int = 100
+    collections: tuple[str, ...] = option(("dl21", "trec8_t21"))
     copies: int = 6
     only: str = ""
 
 
-SHORT = Options(orders=3, copies=1, crowds=("trec11_crowd_task1",))
+SHORT = Options(orders=3, copies=1, crowds=("trec11_crowd_task1",), collections=("dl21",))
 
 
 def crowd(name: str, at_least: int) -> tuple[q.Judgements, q.Qrels]:
@@ -234,9 +235,8 @@ def wrong(options: Options) -> None:
 
 
 def systems(options: Options) -> None:
-    runs, gold = dl21_runs()
-    true = q.evaluate(runs, gold, "AP").values.mean(axis=-2).ravel()
     table = Table(
+        "collection",
         "picked",
         "judgements to tau_AP .9",
         "tau_AP at 600",
@@ -246,26 +246,34 @@ def systems(options: Options) -> None:
         "couples called decided at 1000",
         "of them wrong",
         "stated",
-        title=f"{len(gold)} pairs, {len(runs)} runs; batches of 100, {options.copies} orders",
+        title=f"batches of 100, {options.copies} orders",
     )
-    for pick in ("rank by rank", "couples"):
-        courses = [list(course(runs, gold, true, pick, seed)) for seed in range(options.copies)]
-        n, tau, decided, wrong, stated = np.mean(courses, axis=0).T
-        reached = np.flatnonzero(np.maximum.accumulate(tau) >= 0.9)
-        at = {number: int(np.argmax(n >= number)) for number in (600, 1000, 1400, 1800)}
-        table.row(
-            pick,
-            f"{n[reached[0]]:.0f}" if len(reached) else f"more than {n[-1]:.0f}",
-            *(f"{tau[each]:.3f}" for each in at.values()),
-            f"{decided[at[1000]]:.2f}",
-            f"{wrong[at[1000]]:.3f}",
-            f"{stated[at[1000]]:.3f}",
-        )
+    for name in options.collections:
+        runs, gold = judged_runs(name)
+        true = q.evaluate(runs, gold, "AP").values.mean(axis=-2).ravel()
+        for pick in ("rank by rank", "couples"):
+            courses = [list(course(runs, gold, true, pick, seed)) for seed in range(options.copies)]
+            n, tau, decided, wrong, stated = np.mean(courses, axis=0).T
+            reached = np.flatnonzero(np.maximum.accumulate(tau) >= 0.9)
+            at = {number: int(np.argmax(n >= number)) for number in (600, 1000, 1400, 1800)}
+            table.row(
+                f"{name}: {len(gold)} pairs, {len(runs)} runs",
+                pick,
+                f"{n[reached[0]]:.0f}" if len(reached) else f"more than {n[-1]:.0f}",
+                *(f"{tau[each]:.3f}" for each in at.values()),
+                f"{decided[at[1000]]:.2f}",
+                f"{wrong[at[1000]]:.3f}",
+                f"{stated[at[1000]]:.3f}",
+            )
 
 
-def dl21_runs() -> tuple[q.RunSet, q.Qrels]:
-    _, gold, runs = dl21()
-    return runs, gold.binary(2)
+def judged_runs(name: str) -> tuple[q.RunSet, q.Qrels]:
+    if name == "dl21":
+        _, gold, runs = dl21()
+        return runs, gold.binary(2)
+    data = folder(name)
+    gold = q.read_qrels(data / "nist.qrels.gz").binary(1)
+    return q.read_runs(str(data / "runs" / "*")), gold
 
 
 def course(

@@ -95,8 +95,8 @@ def undecided(
     order = np.lexsort((coin, votes, -np.round(worth, 12)))
     order = order[worth[order] > LEAST][:number]
     reason = [
-        f"{yes[at]} of {votes[at]} say relevant; the label at {most} votes differs with "
-        f"{change[at]:.2f}"
+        f"{yes[at]} of {votes[at]} say relevant; by {most} votes the label changes with "
+        f"probability {change[at]:.2f}"
         for at in order.tolist()
     ]
     unknown = np.full(len(order), np.nan)
