@@ -117,6 +117,17 @@ def test_gold_drawn_at_random_tells_how_many_are_wrong() -> None:
     assert 66 <= held <= 78  # of 80, at 90 %
 
 
+def test_gold_that_is_all_right_is_no_proof_that_nothing_is_wrong() -> None:
+    rows, _ = crowd(600, 3, seed=12)
+    now = q.decisions(rows)
+    agreed = q.Qrels(rows.pairs, now.grade)
+    state = q.decisions(rows, gold=q.sample(rows, 60, seed=1).labelled(agreed))
+    assert state.wrong is not None
+    assert state.wrong.mean < 0.01
+    assert 0.03 < state.wrong.high < 0.06  # 2.7 of 60 and so many more
+    assert state.wrong.at_most >= 0
+
+
 def test_what_votes_cannot_reach_is_said() -> None:
     rows, truth = crowd(600, 5, seed=6)
     flipped = np.random.default_rng(0).random(len(truth)) < 0.3  # where the whole crowd errs

@@ -144,15 +144,9 @@ class Regression:
     def _climbed(
         self, rows: Codes, topic: Array, truth: Floats, topics: int
     ) -> tuple[Floats, Floats]:
-        """The likeliest coefficients and shifts, from 0 on, where Newton's steps are safe."""
-        beta, shift, centre = np.zeros(2), np.zeros(topics), np.array([0.0, 1.0])
-        design, ridge = self._design[rows], np.array([self.level, 1.0])
-        for _ in range(STEPS):
-            before = beta
-            beta, shift = newton_step(design, topic, truth, beta, shift, centre, ridge)
-            if np.abs(beta - before).max() < 1e-9:
-                break
-        return beta, shift
+        """The likeliest coefficients and shifts of these pairs."""
+        ridge, centre = np.array([self.level, 1.0]), np.array([0.0, 1.0])
+        return climbed(self._design[rows], topic, truth, topics, ridge, centre)
 
     def corrected(self) -> Floats:
         """The log odds of all pairs, corrected by all of the gold."""
@@ -295,6 +289,25 @@ def _moved(merged: Merged, posterior: Floats, seed: int) -> Grades:
             ~yes & (coin < up), high, np.where(yes & (coin < down), low, column)
         )
     return samples
+
+
+def climbed(
+    design: Floats,
+    topic: Array,
+    target: Floats,
+    topics: int,
+    ridge: Floats,
+    centre: Floats | None = None,
+) -> tuple[Floats, Floats]:
+    """The likeliest coefficients and shifts, from 0 on, where Newton's steps are safe."""
+    beta, shift = np.zeros(design.shape[1]), np.zeros(topics)
+    centre = np.zeros_like(beta) if centre is None else centre
+    for _ in range(STEPS):
+        before = beta
+        beta, shift = newton_step(design, topic, target, beta, shift, centre, ridge)
+        if np.abs(beta - before).max() < 1e-9:
+            break
+    return beta, shift
 
 
 def newton_step(

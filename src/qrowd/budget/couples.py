@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from qrowd.aggregation.revision import evidence, newton_step
+from qrowd.aggregation.revision import climbed, evidence
 from qrowd.budget.sampling_design import probabilities, systematic
 from qrowd.budget.worklist import Worklist
 from qrowd.data.arrays import Array, Codes, Floats, Mask
@@ -40,7 +40,6 @@ from qrowd.rendering import counted
 RIDGE, FUSED, FREE = 5.0, 0.1, 1e-3
 EVEN = 0.1  # of the draws: every pair can come
 DECIDED = 0.05  # chance of being wrong up to which a couple is called decided
-_STEPS, _SETTLED = 50, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,14 +225,7 @@ def _believed(task: Task, labels: Floats, judged: Mask) -> _Believed:
     ridge = np.full(design.shape[1], RIDGE)
     ridge[:3] = FREE, FUSED, FUSED
     seen, topic = design[judged], pool.topic[judged]
-    beta, shift = np.zeros(design.shape[1]), np.zeros(len(pool.topics))
-    for _ in range(_STEPS):
-        before = beta
-        beta, shift = newton_step(
-            seen, topic, labels[judged], beta, shift, np.zeros_like(beta), ridge
-        )
-        if np.abs(beta - before).max() < _SETTLED:
-            break
+    beta, shift = climbed(seen, topic, labels[judged], len(pool.topics), ridge)
     p = expit(design @ beta + shift[pool.topic])
     curve = p[judged] * (1 - p[judged])
     return _Believed(

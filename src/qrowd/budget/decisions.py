@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from qrowd.aggregation.revision import climbed
 from qrowd.comparison.significance import wilson
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
 from qrowd.data.frames import Coded, Framed
@@ -28,6 +29,7 @@ from qrowd.errors import ParameterError, ScaleError, UsageError
 
 AHEAD = (1, 3)  # votes: where one alone cannot change a label, three may
 GRID = 41  # shares of relevant votes that are told apart
+RIDGE = np.array([1e-3, 0.1, 0.1])  # precision of the weights by which labels are wrong
 FEWEST = 30  # gold pairs that tell how many labels are wrong
 _STEPS = 300  # of EM
 _SMOOTHING = 0.02  # pairs of each share, so that none becomes impossible
@@ -281,25 +283,19 @@ def _wrong(
     sure = 1 - final.at(final.divided, yes, votes)
     design = np.stack([np.ones(len(sure)), logit(np.clip(sure, 0.5, 1 - 1e-6)), relevant], axis=1)
     missed = relevant[at] != (judgements.scale.codes_of_gold(gold.qrels.grade) == 1)
-    beta, ridge = np.zeros(3), np.diag([1e-3, 0.1, 0.1])
-    for _ in range(50):
-        p = expit(design[at] @ beta)
-        bend = design[at].T @ (design[at] * (p * (1 - p))[:, None]) + ridge
-        step = np.linalg.solve(bend, design[at].T @ (missed - p) - ridge @ beta)
-        beta = beta + step
-        if np.abs(step).max() < 1e-9:
-            break
-    p_wrong = expit(design @ beta)
+    # topics do not differ here: one shift, which is a part of the intercept
+    none = np.zeros(len(at), np.int32)
+    beta, shift = climbed(design[at], none, missed.astype(np.float64), 1, RIDGE)
+    p_wrong = expit(design @ beta + shift)
     residual = missed - p_wrong[at]
     mean = float(np.clip(p_wrong.mean() + residual.mean(), 0, 1))
-    # gold is a random part of this pool: what is unsure is its residuals' mean
-    n, whole = len(at), len(sure)
-    variance = max(residual.var(ddof=3) / n * (1 - n / whole), 1e-12)
-    worth = max(mean, 1 / (2 * n)) * (1 - min(mean, 1 - 1 / (2 * n))) / variance  # as many draws
+    # gold is a random part of this pool, and the larger that part, the surer; what the regression
+    # explains is left out of it: where no gold is missed it would explain all
+    worth = len(at) / max(1 - len(at) / len(sure), 1e-9)
     low, high = wilson(np.array([mean * worth]), np.array([worth]), float(ndtri((1 + level) / 2)))
     end = 1 - final.divided
     for _ in range(final.most):
         end = _one_vote_on(end, final.following)
     kept = (1 - mean) / sure.mean()  # of what the crowd is sure of so much is true
-    at_most = 1 - kept * float(final.at(end, yes, votes).mean())
+    at_most = float(np.clip(1 - kept * final.at(end, yes, votes).mean(), 0, 1))
     return Wrong(p_wrong, mean, float(low[0]), float(high[0]), at_most)
