@@ -1,5 +1,5 @@
 """Collections that several benchmarks use: real ones, from the folder that QROWD_DATA names, and
-judgements that are made.
+judgements that are made; and means over their pairs, with intervals over topics.
 """
 
 from __future__ import annotations
@@ -113,3 +113,13 @@ def made_judgements(where: Path, labels: int, grades: int, share: float = HALF) 
     ).write_parquet(path)
     path.with_suffix(".json").write_text(json.dumps(truth.tolist()))
     return path
+
+
+def over_topics(values: np.ndarray, topic: np.ndarray) -> str:
+    """The mean of values[pair], and its 90 % interval over topics."""
+    number = int(topic.max()) + 1
+    sums, size = np.bincount(topic, values, number), np.bincount(topic, minlength=number)
+    mean = sums.sum() / size.sum()
+    miss = sums - mean * size
+    half = 1.645 * np.sqrt(number / max(number - 1, 1) * (miss**2).sum()) / size.sum()
+    return f"{mean:+.3f} [{mean - half:+.3f}, {mean + half:+.3f}]"

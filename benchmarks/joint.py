@@ -26,7 +26,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import qrowd as q
 from benchmarks._benchmark import Table, option, run
-from benchmarks._data import folder
+from benchmarks._data import folder, over_topics
 from qrowd.data.arrays import Floats, Mask
 
 PARTS = ("crowds", "gold", "errors", "time")
@@ -123,17 +123,6 @@ def right(relevant: Floats, truth: q.Qrels) -> Floats:
     return np.asarray(0.5 + 0.5 * sign * (2.0 * truth.grade - 1))
 
 
-def over_topics(values: Floats, truth: q.Qrels) -> str:
-    """The mean of values[pair], and its interval over topics."""
-    topic = truth.pairs.topic
-    number = len(truth.topics)
-    sums, size = np.bincount(topic, values, number), np.bincount(topic, minlength=number)
-    mean = sums.sum() / size.sum()
-    miss = sums - mean * size
-    half = 1.645 * np.sqrt(number / max(number - 1, 1) * (miss**2).sum()) / size.sum()
-    return f"{mean:+.3f} [{mean - half:+.3f}, {mean + half:+.3f}]"
-
-
 def believed(
     judgements: q.Judgements, vectors: q.Vectors, gold: q.Qrels | None = None
 ) -> dict[str, q.Merged]:
@@ -178,8 +167,8 @@ def cell(collection: Collection, hard: float, votes: int, options: Options) -> l
     mean = np.mean(rows, axis=0)
     return [
         *(f"{each.mean():.3f}" for each in mean),
-        over_topics(mean[3] - mean[1], truth),
-        over_topics(mean[3] - mean[2], truth),
+        over_topics(mean[3] - mean[1], truth.pairs.topic),
+        over_topics(mean[3] - mean[2], truth.pairs.topic),
         f"{np.mean(powers):.2f}",
         f"{np.sum(used)} of {len(used)}",
     ]
@@ -214,7 +203,7 @@ def gold_cell(collection: Collection, hard: float, votes: int, options: Options)
     mean = np.mean(rows, axis=0) / (1 - min(options.gold, len(truth) // 2) / len(truth))
     return [
         *(f"{each.mean():.3f}" for each in mean),
-        over_topics(mean[1] - mean[0], truth),
+        over_topics(mean[1] - mean[0], truth.pairs.topic),
         f"{np.sum(used)} of {len(used)}",
     ]
 

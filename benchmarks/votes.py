@@ -21,9 +21,8 @@ import numpy as np
 
 import qrowd as q
 from benchmarks._benchmark import Table, option, run
-from benchmarks._data import binary_crowd, dl21, folder
+from benchmarks._data import binary_crowd, dl21, folder, over_topics
 from qrowd.budget.decisions import FinalVote
-from qrowd.comparison.significance import interval, topic_weights
 from qrowd.data.arrays import Array, Floats, Grades
 
 MOST, RISK = 9, 0.2
@@ -60,16 +59,6 @@ def streams(rows: q.Judgements, orders: int, votes: int) -> Iterator[Grades]:
 
 def right(yes: Array, votes: Array | int, truth: Grades) -> Floats:
     return np.where(2 * yes == votes, 0.5, (2 * yes > votes) == (truth == 1))
-
-
-def over_topics(values: Floats, rows: q.Judgements) -> str:
-    """The mean of values[pair], and its 90 % interval over topics, or pairs where there is one."""
-    topic = rows.pairs.topic if len(rows.topics) > 1 else np.arange(len(values))
-    n = int(topic.max()) + 1
-    sums, sizes = np.bincount(topic, values, n), np.bincount(topic, minlength=n)
-    weights = topic_weights(n, 2000, 0)
-    low, high = interval((weights @ sums) / (weights @ sizes), 0.9)
-    return f"{values.mean():+.3f} [{low:+.3f}, {high:+.3f}]"
 
 
 def labels(options: Options) -> None:
@@ -170,6 +159,8 @@ def stopping(options: Options) -> None:
         if len(rows.pairs) < 100:
             continue
         truth = gold.grade[gold.pairs.locate(rows.pairs)]
+        one = len(rows.topics) == 1  # then pairs are the sample
+        topics = np.arange(len(truth)) if one else rows.pairs.topic
         own, five, count = [], [], []
         for votes in streams(rows, options.orders, MOST):
             yes, n = stopped(votes)
@@ -183,7 +174,7 @@ def stopping(options: Options) -> None:
             f"{used:.2f}",
             f"{ours.mean():.3f}",
             f"{theirs.mean():.3f}",
-            over_topics(ours - theirs, rows),
+            over_topics(ours - theirs, topics),
             f"{1 - used / 5:.0%}",
         )
 
