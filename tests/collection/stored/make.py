@@ -659,12 +659,11 @@ def _campaign(store: Store, name: str, folder: Path) -> dict[str, Any]:
         manifest["files"]["judgements.tsv"]["sha256"] = sha
         own = select(worker.c.id).where(worker.c.campaign_id == work.campaign).order_by(worker.c.id)
         mine = [erasure.my_data(work, number) for number in work.db.scalars(own)]
-        for data in mine:  # a column that came later, in rows that were there before
-            data["event"] = [
-                {name: said for name, said in row.items() if (name, said) != ("value", None)}
-                for row in data["event"]
-            ]
-            for name in ("listed_person", "link"):  # tables that came later
+        later = {("value", None), ("test_share", None), ("qualified_at", None)}
+        for data in mine:  # columns that came later, in rows that were there before
+            for name in ("event", "listed_person"):
+                data[name] = [dict(row.items() - later) for row in data[name]]
+            for name in ("listed_person", "link", "letter"):  # tables that came later
                 data[name] or data.pop(name)
         body = json.dumps(mine, sort_keys=True)
         return {

@@ -312,6 +312,8 @@ class Worker(TypedRow, table="worker"):
     failed_hits: int = counter()
     #: let in again after being screened out: answers until then are not held against the worker
     readmitted_at: int | None = moment()
+    #: agreed to be asked again for other work
+    ask_again_at: int | None = moment()
     made_at: int = moment()
     forget_asked: int | None = moment()
     forgotten_at: int | None = moment()
@@ -358,6 +360,10 @@ class ListedPerson(TypedRow, table="listed_person"):
     #: `listed`, or `off` for somebody who was taken off; no constraint: more may happen to people
     state: str = short(20, server_default="listed")
     made_at: int = moment()
+    #: share of counted pairs that were right in a qualification elsewhere
+    test_share: float | None = column(sa.Float(53))
+    #: passed a qualification elsewhere: nothing is left to pass here
+    qualified_at: int | None = moment()
     rules = (sa.UniqueConstraint("campaign_id", "platform", "platform_id"),)
 
 
@@ -377,6 +383,49 @@ class Link(TypedRow, table="link"):
 
 
 link = Link.table
+
+
+class Letter(TypedRow, table="letter"):
+    """An invitation or a reminder to somebody on the list; each goes out once."""
+
+    id: int = row_id()
+    person_id: int = reference("listed_person")
+    #: 0: the invitation; 1, 2: reminders
+    round: int = column(sa.Integer)
+    link_id: int = reference("link")
+    #: a letter stays `sending` where it was handed over and no answer was seen: it is in doubt
+    state: str = one_of("waiting", "sending", "sent", "refused", server_default="waiting")
+    attempts: int = counter()
+    made_at: int = moment()
+    #: not tried before
+    next_at: int = moment()
+    #: when its last try began
+    tried_at: int | None = moment()
+    #: what the mail server answered
+    problem: str = words()
+    rules = (
+        sa.UniqueConstraint("person_id", "round"),
+        sa.CheckConstraint("round >= 0 AND round <= 2", name="at_most_two_reminders"),
+        sa.Index("ix_letter_due", "state", "next_at"),
+    )
+
+
+letter = Letter.table
+
+
+class Declined(TypedRow, table="declined"):
+    """Somebody who wants no letters, as keyed hashes of what they were known by."""
+
+    id: int = row_id()
+    campaign_id: int = reference("campaign")
+    #: what the hash is of
+    kind: str = one_of("person", "email", "link")
+    hash: str = short(64)
+    at: int = moment()
+    rules = (sa.UniqueConstraint("campaign_id", "kind", "hash"),)
+
+
+declined = Declined.table
 
 
 class Visit(TypedRow, table="visit"):
@@ -718,6 +767,22 @@ class Notice(TypedRow, table="notice"):
 
 
 notice = Notice.table
+
+
+class Digest(TypedRow, table="digest"):
+    """An address that is told what a campaign needs, and what it was told last."""
+
+    id: int = row_id()
+    campaign_id: int = reference("campaign")
+    address: str = short(400)
+    made_at: int = moment()
+    sent_at: int | None = moment()
+    #: as JSON, so that nothing is told twice
+    told: str = words()
+    rules = (sa.UniqueConstraint("campaign_id", "address"),)
+
+
+digest = Digest.table
 
 
 # --- The server: who may come in, and what it does by itself --------------------------------------

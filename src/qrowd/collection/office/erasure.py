@@ -35,7 +35,7 @@ from qrowd.errors import RuleError
 _HIDDEN = ("key", "hash", "secret")  # columns by which somebody could act as this person
 _PERSONAL = ("person", "listed_person", "visit", "message", "appeal")
 _OWN = (*_PERSONAL, "consent", "assignment", "event", "entry", "expertise")
-_ERASED = ("note", "receipt", "link", *_PERSONAL, "token")
+_ERASED = ("note", "receipt", "letter", "link", *_PERSONAL, "token")
 
 
 def my_data(work: Work, worker_id: int) -> dict[str, Any]:
@@ -53,11 +53,12 @@ def my_data(work: Work, worker_id: int) -> dict[str, Any]:
         table = metadata.tables[name]
         data[name] = rows(table, table.c.worker_id == worker_id)
     events = select(event.c.id).where(event.c.worker_id == worker_id)
-    note, link = metadata.tables["note"], metadata.tables["link"]
+    note, link, letter = (metadata.tables[name] for name in ("note", "link", "letter"))
     return {
         **data,
         "note": rows(note, note.c.event_id.in_(events)),
         "link": rows(link, link.c.person_id.in_(_listed(worker_id))),
+        "letter": rows(letter, letter.c.person_id.in_(_listed(worker_id))),
     }
 
 

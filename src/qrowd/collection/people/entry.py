@@ -19,7 +19,7 @@ from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import ColumnElement, func, or_, select
 
 from qrowd.collection.database import schema
-from qrowd.collection.database.schema import link, listed_person, person, token, worker
+from qrowd.collection.database.schema import letter, link, listed_person, person, token, worker
 from qrowd.collection.database.store import Work
 from qrowd.collection.people import workers
 from qrowd.collection.plan.platforms import Arrival, is_plain, provider_of
@@ -272,7 +272,9 @@ def remove(work: Work, numbers: Sequence[int]) -> None:
     """Take people off the list as if they had never been there, with their links."""
     mine = _numbered(work, numbers)
     _end_sessions(work, token.c.worker_id.in_(select(listed_person.c.worker_id).where(mine)))
-    work.delete(link, link.c.person_id.in_(select(listed_person.c.id).where(mine)))
+    numbers = select(listed_person.c.id).where(mine)
+    work.delete(letter, letter.c.person_id.in_(numbers))
+    work.delete(link, link.c.person_id.in_(numbers))
     work.delete(listed_person, mine)
 
 
