@@ -1,6 +1,6 @@
 """Assessors and documents in one model: what `joint` gains, and that it never costs much.
 
-    QROWD_DATA=folder python -m benchmarks.joint [--only crowds|gold|errors|time] [--seed 500]
+    QROWD_DATA=folder python -m benchmarks.joint [--only crowds|gold|errors|rules|time] [--seed 500]
 
 Real abstracts (`cystic_fibrosis`; relevant: the four assessors' mean grade is 1 or more) and made
 text of strength 0 and .6, judged by made crowds of 60: with independent errors, and with pairs that
@@ -10,6 +10,8 @@ means over crowds.
 
 errors: labels (the majority's) that `qrowd next --goal errors` lists first, beside a list by votes
 alone and one by an out-of-fold logistic regression on the texts of each topic.
+
+rules: the majority's labels, and what `skierarchy` makes of those that the text contradicts.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from benchmarks._benchmark import Table, option, run
 from benchmarks._data import folder, over_topics
 from qrowd.data.arrays import Floats, Mask
 
-PARTS = ("crowds", "gold", "errors", "time")
+PARTS = ("crowds", "gold", "errors", "rules", "time")
 
 
 @dataclass(frozen=True)
@@ -275,6 +277,40 @@ def contradicted_by_regression(collection: Collection, label: Mask) -> Floats:
     return np.where(label, 1 - p, p)
 
 
+def rules(options: Options) -> None:
+    names = ("keep", "take", "mix")
+    table = Table(
+        "text",
+        "errors",
+        "votes a pair",
+        *names,
+        "mix - keep",
+        "joint",
+        "contradicted",
+        "text used",
+        title=f"accuracy; {options.crowds} crowds each, from seed {options.seed}",
+    )
+    for case, collection, hard, votes in cases(options):
+        truth, rows, told = collection.truth, [], []
+        for seed in range(options.seed, options.seed + options.crowds):
+            judgements = crowd(truth, votes, hard, seed)
+            given = q.Given(documents=collection.vectors)
+            made = [q.Skierarchy(rule=rule).fit(judgements, given) for rule in names]
+            made.append(q.Joint().fit(judgements, given))
+            rows.append([right(each.relevant, truth) for each in made])
+            told.append((made[0].details["contradicted"].mean(), made[0].details["tells"]))
+        mean = np.mean(rows, axis=0)
+        accuracy = [f"{each.mean():.3f}" for each in mean]
+        table.row(
+            *case,
+            *accuracy[:3],
+            over_topics(mean[2] - mean[0], truth.pairs.topic),
+            accuracy[3],
+            f"{np.mean(told, axis=0)[0]:.2f}",
+            f"{sum(tells for _, tells in told)} of {len(told)}",
+        )
+
+
 def times(options: Options) -> None:
     table = Table("pairs", "topics", "votes", "CPU seconds of a fit, tf-idf left out")
     topics = 50 if options.topics >= 50 else options.topics
@@ -293,7 +329,7 @@ def times(options: Options) -> None:
 
 def main(options: Options) -> None:
     parts: dict[str, Callable[[Options], None]] = dict(
-        zip(PARTS, (crowds, with_gold, errors, times), strict=True)
+        zip(PARTS, (crowds, with_gold, errors, rules, times), strict=True)
     )
     for name, part in parts.items():
         if options.only in ("", name):

@@ -148,6 +148,7 @@ from qrowd.aggregation.judgements.neighbours import NearestNeighbourVote as Near
 from qrowd.aggregation.judgements.coins import OneCoin as OneCoin
 from qrowd.aggregation.orders.plackett_luce import PlackettLuce as PlackettLuce
 from qrowd.aggregation.judgements.binmv import QuantisedBinomialVote as QuantisedBinomialVote
+from qrowd.aggregation.judgements.skierarchy import Skierarchy as Skierarchy
 from qrowd.aggregation.judgements.stack import Stacking as Stacking
 from qrowd.aggregation.judgements.turkrank import TurkRank as TurkRank
 from qrowd.aggregation.judgements.coins import TwoCoin as TwoCoin

@@ -68,14 +68,13 @@ class Grading:
 def graded(tables: Sequence[Table], grading: Grading) -> list[Table]:
     """The tables with whole numbers as grades, without the rows that have none."""
     words = meaning(grading.words)
-    parts = [_in_numbers(table, words) for table in tables]
+    parts = [_in_bytes(_in_numbers(table, words)) for table in tables]
     known = {} if words else _known_words(parts)
     if known:
         listed = ", ".join(f"{word} = {grade}" for word, grade in known.items())
         say(f"{_where(parts)}: grades are words: {listed}; if they mean something else, --grades")
-        parts = [
-            _in_numbers(table, {plain(word): g for word, g in known.items()}) for table in parts
-        ]
+        meant = {plain(word): grade for word, grade in known.items()}
+        parts = [_in_bytes(_in_numbers(table, meant)) for table in parts]
     parts = [table for table in _with_a_grade(parts, grading.missing) if len(table)]
     for table in parts:
         _refuse_words(table)
@@ -208,7 +207,7 @@ def _known_words(parts: Sequence[Table]) -> dict[str, int]:
 def _with_a_grade(parts: Sequence[Table], missing: str) -> list[Table]:
     """The rows that have a grade; how many have none is said."""
     kept, left_out = [], 0
-    for table in map(_in_bytes, parts):
+    for table in parts:
         nothing = _has_none(table.frame[table.columns["grade"]]).arg_true().to_numpy()
         if len(nothing) and missing == "error":
             raise table.origin.error("no grade; every row needs one", int(nothing[0]))
