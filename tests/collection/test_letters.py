@@ -446,6 +446,7 @@ HOSTILE = [
 ]
 # each of them at other places of a name, too
 NAMES = [*HOSTILE, *(f"Dr. {name}" for name in HOSTILE), *(f"{name} ü" for name in HOSTILE)]
+NAMES += [f"{name} {'long ' * 30}" for name in HOSTILE]
 NAMES += [f"{first}{second}" for first, second in zip(HOSTILE, HOSTILE[7:], strict=False)]
 HEADERS = {
     *("From", "To", "Subject", "Reply-To", "Message-ID", "List-Unsubscribe"),
@@ -480,10 +481,8 @@ def test_no_name_gets_through_unencoded(tmp_path: Path) -> None:
             assert to.addr_spec == f"p{at}@example.org"
             assert not parsed["To"].defects, (name, parsed["To"].defects)
             # where a long name goes on in another line, Python reads a blank
-            shown, meant = (
-                text.replace(" ", "") for text in (to.display_name, letters.one_line(name))
-            )
-            assert shown == meant
+            shown, meant = to.display_name, letters.display_name(name)
+            assert shown.replace(" ", "") == meant.replace(" ", ""), name
             html = parsed.get_body(("html",)).get_content()
             assert "<script" not in html
             assert "<img" not in html

@@ -529,7 +529,15 @@ _HEADERS.map_to_type("list-unsubscribe", cast(Any, _Whole))
 def address_of(name: str, address: str) -> Address:
     """Somebody in a header."""
     local, _, domain = wire_address(address).rpartition("@")
-    return Address(one_line(name), local, domain)
+    return Address(display_name(name), local, domain)
+
+
+def display_name(name: str) -> str:
+    """A name without what has a meaning in headers, and so short that it stays in a line: of longer
+    ones Python forgets the quotes.
+    """
+    plain = name.translate(dict.fromkeys(map(ord, '"\\<>()[],;:@'), " "))
+    return one_line(plain)[:60].strip()
 
 
 def new_message(sender: Address, recipient: Address) -> EmailMessage:
