@@ -18,7 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from email import message_from_bytes
 from functools import partial
@@ -139,13 +139,14 @@ def fast_store(database: str, began: int) -> Store:
 
 def send_until_done(database: str, port: int, began: int) -> None:
     """Send whatever is due until nothing waits; what a process does that may be killed."""
-    store, mailer = fast_store(database, began), Mailer.of(f"smtp://127.0.0.1:{port}")
-    while True:
-        send_due(store, NAME, mailer, "https://judge.example.org")
-        with store.read(NAME) as work:
-            if not letters.waiting(work):
-                return
-        time.sleep(0.02)
+    mailer = Mailer.of(f"smtp://127.0.0.1:{port}")
+    with fast_store(database, began) as store, closing(mailer):
+        while True:
+            send_due(store, NAME, mailer, "https://judge.example.org")
+            with store.read(NAME) as work:
+                if not letters.waiting(work):
+                    return
+            time.sleep(0.02)
 
 
 def start(database: str, port: int, began: int) -> subprocess.Popen[bytes]:
@@ -221,6 +222,7 @@ def survive(database: str, n: int, kills: int, senders: int = 1, seed: int = 1) 
         if doubted:
             with late.write(NAME) as work:
                 audit.perform(work, "benchmark", "settle doubt", {"sent": False})
+        late.close()
         send_until_done(database, port, began)
     in_the_end = [one for one in addresses if not server.got[one] and one not in refused]
     twice = {one for one, times in server.got.items() if times > 1}

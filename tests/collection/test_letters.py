@@ -7,7 +7,9 @@ from __future__ import annotations
 import email
 import email.policy
 import re
+import ssl
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from email.headerregistry import Address
 from email.message import EmailMessage
 from pathlib import Path
@@ -18,7 +20,7 @@ from sqlalchemy import select
 
 pytest.importorskip("aiosmtpd", reason="no mail server to test with")
 
-from aiosmtpd.smtp import SMTP, Envelope, Session
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 from benchmarks.mail import serving, survive
 from tests.collection.making import PLAN, Site, make_site, material
 
@@ -201,9 +203,8 @@ def test_a_letter_whose_sender_died_is_in_doubt_and_asked_about(site: Site) -> N
         site.work(audit.perform, "o", "settle doubt", {"sent": True})
 
 
-@pytest.mark.parametrize("engine", ["sqlite"])
-def test_none_is_lost_or_sent_twice_over_kills(engine: str, tmp_path: Path) -> None:
-    figures = survive(str(tmp_path / "kills.db"), 60, 4)
+def test_none_is_lost_or_sent_twice_over_kills(url: str) -> None:
+    figures = survive(url, 60, 4)
     assert figures.kills == 4
     assert figures.refused == 3
     assert (figures.lost, figures.twice) == (0, 0)
@@ -244,6 +245,58 @@ def test_nothing_is_sent_in_the_clear_elsewhere(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("qrowd.collection.people.mailer._HERE", ())
     with serving(Inbox()) as port, pytest.raises(MailError, match="offers no STARTTLS"):
         Mailer.of(f"smtp://127.0.0.1:{port}").connect()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate of this machine that nobody has signed but itself, and its key."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    folder = tmp_path_factory.mktemp("tls")
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    form = serialization.PrivateFormat.PKCS8
+    (folder / "cert.pem").write_bytes(made.public_bytes(pem))
+    (folder / "key.pem").write_bytes(key.private_bytes(pem, form, plain))
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def test_over_tls_with_a_password(
+    certificate: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = make_site(f"sqlite:///{tmp_path / 'tls.db'}", MAIL)
+    invite(site, rows("ann"))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*certificate)
+
+    def allowed(*data: Any) -> AuthResult:
+        return AuthResult(success=data[-1].password == b"right", handled=False)
+
+    inbox = Inbox()
+    settings = {"tls_context": context, "require_starttls": True, "auth_required": True}
+    with serving(inbox, authenticator=allowed, **settings) as port:
+        url = f"smtp://lab@localhost:{port}"
+        with pytest.raises(MailError, match="certificate"):
+            Mailer.of(url, "right").connect()
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+        with pytest.raises(MailError, match="the mail server localhost: 535"):
+            Mailer.of(url, "wrong").connect()
+        mailer = Mailer.of(url, "right")
+        assert send_due(site.store, site.name, mailer, ADDRESS) == {"sent": 1}
+        mailer.close()
+    assert inbox.recipients == ["ann@example.org"]
+    site.store.close()
 
 
 def test_a_closed_campaign_sends_nothing(site: Site) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,7 +150,8 @@ def _sent(store: Store, campaign: str, mailer: Mailer, address: str) -> Counter[
     from qrowd.collection.people import letters
     from qrowd.collection.people.mailer import send_all
 
-    tally = send_all(store, campaign, mailer, address)
+    with closing(mailer):
+        tally = send_all(store, campaign, mailer, address)
     for kind, words in DONE.items():
         if tally[kind]:
             say(words.format(n=tally[kind]))
