@@ -575,14 +575,35 @@ def test_domains_go_out_in_ascii(text: str, wire: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "ann", "@", "ann@", "@example.org", "a@b@c.org", "ann @example.org", "ann@exa mple.org",
-        "ann@example.org\r\nBcc: x@y.org", "ann@example.org\nx", "ann@example.org, bob@example.org",
-        "ann@example.org;bob", "<ann@example.org>", '"ann"@example.org', "ann@[127.0.0.1]",
-        "ann@-x.org", "ann@x..org", "ann@.org", ".ann@example.org", "a..n@example.org",
-        "ann@example.org\x00", "ann@exam\u2028ple.org", "ann@straße.de", "a" * 65 + "@example.org",
-        "ann@" + "a" * 64 + ".org", "ann@example.org SMTPUTF8", "ann@ex_ample.org", "",
+        "ann",
+        "@",
+        "ann@",
+        "@example.org",
+        "a@b@c.org",
+        "ann @example.org",
+        "ann@exa mple.org",
+        "ann@example.org\r\nBcc: x@y.org",
+        "ann@example.org\nx",
+        "ann@example.org, bob@example.org",
+        "ann@example.org;bob",
+        "<ann@example.org>",
+        '"ann"@example.org',
+        "ann@[127.0.0.1]",
+        "ann@-x.org",
+        "ann@x..org",
+        "ann@.org",
+        ".ann@example.org",
+        "a..n@example.org",
+        "ann@example.org\x00",
+        "ann@exam\u2028ple.org",
+        "ann@straße.de",
+        "a" * 65 + "@example.org",
+        "ann@" + "a" * 64 + ".org",
+        "ann@example.org SMTPUTF8",
+        "ann@ex_ample.org",
+        "",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(RuleError):
         wire_address(text)
@@ -625,9 +646,10 @@ def test_whoever_declines_is_never_written_to_again(site: Site) -> None:
     with pytest.raises(RuleError, match="not complete"):
         site.work(letters.decline, links["ann"] + "x")
     again = [
-        PersonRow("ann"), PersonRow("other", "", "ANN@Example.org"),
+        PersonRow("ann"),
+        PersonRow("other", "", "ANN@Example.org"),
         PersonRow("third", "", "cat@xn--mnchen-3ya.de"),
-    ]  # fmt: skip
+    ]
     for row in again:
         assert site.work(letters.has_declined, row)
         for act in ("invite people", "list people", "make links"):

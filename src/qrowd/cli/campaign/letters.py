@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,7 +106,7 @@ def invite(
     mailer = Mailer.of(mail, mail_password(mail_password_file)) if mail else None
     act = "remind" if remind else "invite people"
     details: dict[str, Any] = {"days": days} | ({"people": rows} if rows else {})
-    with opened(database) as store:
+    with opened(database) as store, closing(mailer) if mailer else nullcontext():
         campaign = store.only(name)
         with store.read(campaign) as work:
             letters.refuse_state(work)
@@ -150,8 +150,7 @@ def _sent(store: Store, campaign: str, mailer: Mailer, address: str) -> Counter[
     from qrowd.collection.people import letters
     from qrowd.collection.people.mailer import send_all
 
-    with closing(mailer):
-        tally = send_all(store, campaign, mailer, address)
+    tally = send_all(store, campaign, mailer, address)
     for kind, words in DONE.items():
         if tally[kind]:
             say(words.format(n=tally[kind]))
