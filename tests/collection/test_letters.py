@@ -4,6 +4,7 @@ declined.
 
 from __future__ import annotations
 
+import asyncio
 import email
 import email.policy
 import re
@@ -52,6 +53,21 @@ def site(url: str) -> Iterator[Site]:
     made.store.engine.dispose()
 
 
+def body_of(message: EmailMessage, kind: str = "plain") -> str:
+    """What a part of a letter says."""
+    part = message.get_body((kind,))
+    assert part is not None
+    return str(part.get_content())
+
+
+def read(envelope: Envelope) -> EmailMessage:
+    """A letter that has arrived."""
+    assert isinstance(envelope.content, bytes)
+    parsed = email.message_from_bytes(envelope.content, policy=email.policy.default)
+    assert isinstance(parsed, EmailMessage)
+    return parsed
+
+
 class Inbox:
     """A mail server that says to a recipient what it was told to, else OK."""
 
@@ -73,7 +89,7 @@ class Inbox:
         if reply.startswith("250") or reply == "drop":
             self.envelopes.append(envelope)
         if reply == "drop":
-            assert server.transport is not None
+            assert isinstance(server.transport, asyncio.Transport)
             server.transport.abort()
         return reply
 
@@ -361,7 +377,7 @@ def test_two_reminders_and_no_more(site: Site) -> None:
             site.work(audit.perform, "o", "remind")
     assert sorted(inbox.recipients) == ["ann@example.org"] * 3 + ["bob@example.org"] * 2
     assert states(site) == {"ann": "sent", "bob": "refused"}
-    subjects = [email.message_from_bytes(one.content)["Subject"] for one in inbox.envelopes]
+    subjects = [read(one)["Subject"] for one in inbox.envelopes]
     assert [str(subject) for subject in subjects].count("tiny: a reminder") == 3
 
 
@@ -384,7 +400,7 @@ def test_another_address_for_somebody_whose_letter_came_back(site: Site) -> None
 def test_a_letter_says_all_that_it_should(site: Site) -> None:
     invite(site, [PersonRow("ann", "Ann Ö.", "ann@example.org", "de-AT"), *rows("bob")])
     message = message_to(site)
-    text, html = (message.get_body((kind,)).get_content() for kind in ("plain", "html"))
+    text, html = (body_of(message, kind) for kind in ("plain", "html"))
     for words in ("Guten Tag, Ann Ö.,", "The lab bittet", "2 Minuten", "1.00 EUR", "2027-02-14"):
         assert words in text
         assert words in html
@@ -399,7 +415,7 @@ def test_a_letter_says_all_that_it_should(site: Site) -> None:
     assert message["Reply-To"] == message["From"]
     assert message["Message-ID"] == message_to(site)["Message-ID"]
     assert message["Message-ID"] != message_to(site, "bob")["Message-ID"]
-    assert "Hello Bob," in message_to(site, "bob").get_body(("plain",)).get_content()
+    assert "Hello Bob," in body_of(message_to(site, "bob"), "plain")
     assert raw.isascii()
     with site.store.read(site.name) as work:
         entry.admitted(work, link_to.partition("=")[2])
@@ -412,8 +428,8 @@ def test_own_words(url: str) -> None:
     invite(site, [PersonRow("ann", "{link}<i>", "ann@example.org")])
     message = message_to(site)
     assert message["Subject"] == "For {link}<i>"
-    assert message.get_body(("plain",)).get_content().startswith("Dear {link}<i>, <b>\n")
-    assert "<p>Dear {link}&lt;i&gt;, &lt;b&gt;</p>" in message.get_body(("html",)).get_content()
+    assert body_of(message, "plain").startswith("Dear {link}<i>, <b>\n")
+    assert "<p>Dear {link}&lt;i&gt;, &lt;b&gt;</p>" in body_of(message, "html")
     site.store.close()
 
 
@@ -536,7 +552,7 @@ def test_no_name_gets_through_unencoded(tmp_path: Path) -> None:
             # where a long name goes on in another line, Python reads a blank
             shown, meant = to.display_name, letters.display_name(name)
             assert shown.replace(" ", "") == meant.replace(" ", ""), name
-            html = parsed.get_body(("html",)).get_content()
+            html = body_of(parsed, "html")
             assert "<script" not in html
             assert "<img" not in html
         mailer.close()
@@ -816,7 +832,7 @@ def test_a_digest_tells_nothing_twice(site: Site) -> None:
         site.work(audit.perform, "o", "stop digests", {"addresses": "boss@example.org"})
         site.clock.forward(9 * DAY)
         assert sent() == 0
-    texts = [email.message_from_bytes(one.content).get_payload() for one in inbox.envelopes]
+    texts = [body_of(read(one)) for one in inbox.envelopes]
     assert "paused" in str(texts[1])
     assert f"{ADDRESS}/campaigns/tiny" in str(texts[1])
     assert "closed" in str(texts[2])
