@@ -325,14 +325,15 @@ def due(work: Work, limit: int | None = None) -> list[LetterToSend]:
     joined = letter.join(listed_person, listed_person.c.id == letter.c.person_id)
     just_now = work.count(joined, work.own(listed_person), letter.c.tried_at > work.now - MINUTE)
     allowed = max(0, work.plan.mail.per_minute - just_now)
-    return ready(work)[: allowed if limit is None else min(limit, allowed)]
+    return ready(work, allowed if limit is None else min(limit, allowed))
 
 
-def ready(work: Work) -> list[LetterToSend]:
-    """Letters whose time has come, however many that are."""
-    if work.state in ("closed", "draft") or not work.plan.mail.contact:
+def ready(work: Work, limit: int) -> list[LetterToSend]:
+    """Letters whose time has come, however many went out in the last minute."""
+    if work.state in ("closed", "draft") or not work.plan.mail.contact or not limit:
         return []
-    return [row for row in waiting(work) if row.next_at <= work.now and row.email]
+    now = _to_send(work).where(letter.c.next_at <= work.now, listed_person.c.email != "")
+    return work.rows(now.order_by(letter.c.next_at, letter.c.id).limit(limit), LetterToSend)
 
 
 def begin(work: Work, number: int) -> LetterToSend | None:

@@ -270,8 +270,7 @@ def send_all(
     while not ended.is_set():
         tally += send_due(store, campaign, mailer, address, ended)
         with store.read(campaign) as work:
-            left = letters.ready(work)
-        if not left:
-            break
+            if not letters.ready(work, 1):
+                break
         ended.wait(1.0)
     return tally
