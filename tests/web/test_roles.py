@@ -91,6 +91,7 @@ RULES = {
         GET /judge/{name}/documents/{key}/{position}
         POST /api/campaigns/{name}/judging/answers
         POST /api/campaigns/{name}/judging/appeal
+        POST /api/campaigns/{name}/judging/ask-again
         POST /api/campaigns/{name}/judging/batches/{key}/appeal
         POST /api/campaigns/{name}/judging/batches/{key}/finish
         POST /api/campaigns/{name}/judging/batches/{key}/return
