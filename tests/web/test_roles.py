@@ -60,12 +60,14 @@ RULES = {
         GET /static
     """,
     "secret": """
+        GET /decline/{name}
         GET /judge/{name}/original/{ticket}
         GET /judge/{name}/original/{ticket}/{number}
         POST /api/campaigns/{name}/enter
         POST /api/join
         POST /api/set-up
         POST /api/sign-in
+        POST /decline/{name}
         POST /join
         POST /set-up
         POST /sign-in

@@ -66,6 +66,7 @@ PAGES = (
     quality.router,
     workers.router,
     people.router,
+    people.public,
     acts.router,
     releases.router,
     adjudication.router,

@@ -252,7 +252,8 @@ def decline(work: Work, link_text: str) -> None:
         if declined.by_link(work, key):
             return
         raise RuleError("expired-link", entry.ENDED)
-    declined.remember(work, row, key)
+    keys = work.db.scalars(select(link.c.key).where(link.c.person_id == row.id))
+    declined.remember(work, row, {key, *keys})
     if row.worker_id is None:
         entry.remove(work, [row.id])
     else:

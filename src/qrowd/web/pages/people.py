@@ -4,18 +4,27 @@ and the page of those who say no.
 
 from __future__ import annotations
 
-from fastapi import Response
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse
 
 from qrowd.collection.database.schema import listed_person
+from qrowd.collection.database.store import Store
 from qrowd.collection.office import erasure
 from qrowd.collection.office.acts.people import MakeLinks
-from qrowd.collection.people import entry
+from qrowd.collection.people import declined, entry, letters
 from qrowd.collection.record import audit
-from qrowd.texts import Text
+from qrowd.errors import RuleError
+from qrowd.texts import Text, language_of
+from qrowd.web.access import TheStore
 from qrowd.web.api.workers import judging_page, links_of_act
+from qrowd.web.limits import WRONG_LINKS, Caller
 from qrowd.web.pages.frame import Confirmation, KeeperVisit, Part, page_router
+from qrowd.web.pages.judging import show_problem
+from qrowd.web.pages.templates import templates
+from qrowd.web.problems import status_of
 
 router = page_router()
+public = APIRouter(include_in_schema=False)  # for people who have nothing but a link
 PAGE = 100
 
 
@@ -68,3 +77,56 @@ def forget_person(number: int, visit: KeeperVisit) -> Response:
         return visit.confirm(question)
     erasure.forget_listed(visit.store, visit.name, number, who=visit.member.name)
     return visit.go(page, message=Text("office.worker.forgotten"))
+
+
+# --- not interested -------------------------------------------------------------------------------
+
+
+@public.get("/decline/{name}")
+def asked(name: str, request: Request, store: TheStore, link: str = "") -> HTMLResponse:
+    """Who asked, and a button that says no. Looking changes nothing: mail servers do it, too."""
+    return _declining(name, request, store, link)
+
+
+@public.post("/decline/{name}")
+def decline(name: str, request: Request, store: TheStore, link: str = "") -> HTMLResponse:
+    """Say no, by the button or by a mail program's one-click form (RFC 8058).
+
+    The link is all that shows who says it: there is no cookie, so nothing can be forged with one.
+    """
+    return _declining(name, request, store, link, sure=True)
+
+
+def _declining(
+    name: str, request: Request, store: Store, link: str, sure: bool = False
+) -> HTMLResponse:
+    try:
+        with Caller.of(request).wrong(WRONG_LINKS), store.read(name) as work:
+            plan = work.plan
+            key, row = entry.person_of_link(work, link)
+            done = declined.by_link(work, key)
+            if row is None and not done:
+                raise RuleError("expired-link", entry.ENDED)
+        if sure and not done:
+            with store.write(name) as work:
+                letters.decline(work, link)
+            erasure.scrub(store)
+    except RuleError as error:
+        known = error.code in ("expired-link", "too-many")
+        words = Text(f"error.{error.code}" if known else "problem.campaign")
+        return show_problem(request, words, status_of(error))
+    browser = request.headers.get("Accept-Language", "").split(",")[0]
+    language = language_of(row.language if row else browser, plan.campaign.language)
+    page = (
+        templates()
+        .get_template("decline.html.j2")
+        .render(
+            language=language,
+            t=lambda id, **values: Text(id, **values).say(language),
+            title=plan.campaign.title or name,
+            who=plan.mail.who,
+            worker=row is not None and row.worker_id is not None,
+            asked=not (sure or done),
+        )
+    )
+    return HTMLResponse(page)
