@@ -111,6 +111,23 @@ def invited(work: Work, after: int = 0, limit: int | None = None) -> list[Invite
     return work.rows(query, InvitedPerson)
 
 
+def list_of(work: Work) -> Table:
+    """The list as a table: who, what became of them, by how many letters, what a server said."""
+    people = invited(work)
+    return {
+        "person": [f"p{person.id}" for person in people],
+        "id": [person.platform_id for person in people],
+        "name": [person.name for person in people],
+        "email": [person.email for person in people],
+        "language": [person.language for person in people],
+        "state": [shown_state(person, work.now) for person in people],
+        "letters": [0 if person.round is None else person.round + 1 for person in people],
+        "problem": [person.problem or "" for person in people],
+        "worker": [f"w{person.number}" if person.number else "" for person in people],
+        "link": ["yes" if person.key and person.state == LISTED else "no" for person in people],
+    }
+
+
 @dataclass(frozen=True)
 class Funnel:
     """From invited to passing, in people. Those who are off the list are in none of it."""
@@ -363,9 +380,7 @@ def settle_doubt(work: Work, numbers: Sequence[int], sent: bool) -> list[int]:
         for person in doubtful(work)
         if person.letter is not None and person.letter in numbers
     ]
-    state = SENT if sent else WAITING
-    mine = letter.c.id.in_(settled)
-    work.update(letter, mine, state=state, next_at=work.now, problem="")
+    work.update(letter, letter.c.id.in_(settled), state=SENT if sent else WAITING)
     return settled
 
 
@@ -420,7 +435,7 @@ def words_of(work: Work, person: PersonLine, round: int, address: str) -> Words:
     until = person.expires_at or work.now
     pay = plan.pay_of("judge")
     values = {
-        "name": _display(person.name),
+        "name": one_line(person.name),
         "title": plan.campaign.title or plan.campaign.name,
         "sender": plan.mail.who,
         "contact": plan.mail.contact,
@@ -443,7 +458,7 @@ def words_of(work: Work, person: PersonLine, round: int, address: str) -> Words:
     body = plan.mail.text or "\n\n".join(template(id, language) for id in parts)
     subject = plan.mail.subject or template(f"letter.subject.{kind}", language)
     return Words(
-        subject=" ".join(subject.format_map(values).split()),
+        subject=one_line(subject.format_map(values)),
         text=body.format_map(values),
         html=_html(body, values, language),
         link=values["link"],
@@ -470,9 +485,9 @@ def message_of(work: Work, person: PersonLine, round: int, address: str) -> Emai
     """A letter as mail; `address` is where the server can be reached."""
     refuse_silence(work)
     mail, words = work.plan.mail, words_of(work, person, round, address)
-    sender = Address(_display(mail.who), addr_spec=wire_address(mail.contact))
+    sender = Address(one_line(mail.who), addr_spec=wire_address(mail.contact))
     recipient = wire_address(person.email)
-    message = new_message(sender, Address(_display(person.name), addr_spec=recipient))
+    message = new_message(sender, Address(one_line(person.name), addr_spec=recipient))
     message["Subject"] = words.subject
     message["Reply-To"] = sender
     # the same letter has the same number, however often it is handed over
@@ -515,9 +530,9 @@ def new_message(sender: Address, recipient: Address) -> EmailMessage:
     return message
 
 
-def _display(name: str) -> str:
-    """A name that stays in one header, whatever is stored."""
-    return " ".join("".join(c if c.isprintable() else " " for c in name).split())
+def one_line(text: str) -> str:
+    """A text that stays in one header, whatever it holds."""
+    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
 
 
 # --- for one's own mailer -------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from sqlalchemy import select
 
 from qrowd.collection.database.schema import letter, link
 from qrowd.collection.database.store import Work
+from qrowd.collection.office import digest
 from qrowd.collection.office.acts.people import MOST_DAYS, ListAct, People, store_plan
 from qrowd.collection.people import entry, letters
 from qrowd.collection.people.entry import PersonRow
@@ -157,7 +158,7 @@ class SettleDoubt(Act):
         # what went out meanwhile stays sent; the rest is asked about again
         settled = SENT if stored["sent"] else WAITING
         mine = letter.c.id.in_(stored["letters"]) & (letter.c.state == settled)
-        work.update(letter, mine, state=letters.SENDING, problem="asked about again")
+        work.update(letter, mine, state=letters.SENDING)
 
     def foretell(self, work: Work) -> Consequence:
         follows = "follows" if self.sent else "follows.again"
@@ -205,6 +206,50 @@ class MarkRefused(Act):
     def undo(work: Work, stored: Stored) -> None:
         mine = letter.c.id.in_(stored["letters"]) & (letter.c.state == letters.REFUSED)
         work.update(letter, mine, state=SENT, problem="")
+
+    def foretell(self, work: Work) -> Consequence:
+        return self.ask(work, "follows", n=len(self.addresses))
+
+
+class SendDigests(Act):
+    """Tell these addresses what needs a decision, at most once a day and nothing twice."""
+
+    name = "send digests"
+    on = ("digests",)
+    adds = True
+    addresses: list[str] = detail(Addresses(), hint=True)
+
+    def do(self, work: Work) -> Details:
+        new = digest.ask(work, self.addresses)
+        if not new:
+            raise RuleError("conflict", "all of these addresses get digests already")
+        return {"new": new}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        digest.stop(work, stored["new"])
+
+    def foretell(self, work: Work) -> Consequence:
+        return self.ask(work, "follows", n=len(self.addresses))
+
+
+class StopDigests(Act):
+    """Tell these addresses nothing more."""
+
+    name = "stop digests"
+    on = ("digests",)
+    adds = True
+    addresses: list[str] = detail(Addresses())
+
+    def do(self, work: Work) -> Details:
+        told = digest.stop(work, self.addresses)
+        if not told:
+            raise RuleError("not-found", "none of these addresses gets digests")
+        return {"told": told}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        digest.ask(work, stored["told"])
 
     def foretell(self, work: Work) -> Consequence:
         return self.ask(work, "follows", n=len(self.addresses))
