@@ -29,6 +29,7 @@ from qrowd.collection.database.schema import (
     entry,
     event,
     job,
+    letter,
     link,
     listed_person,
     member_role,
@@ -185,12 +186,16 @@ RULES = {
         GET /api/campaigns/{name}/people
         GET /campaigns/{name}/appeals
         GET /campaigns/{name}/people
+        GET /campaigns/{name}/people/letters.csv
+        GET /campaigns/{name}/people/letters.zip
         POST /api/campaigns/{name}/appeals/{number}
         POST /api/campaigns/{name}/links
         POST /api/campaigns/{name}/messages
         POST /api/campaigns/{name}/tokens
         POST /api/campaigns/{name}/workers/{number}/forget
-        POST /campaigns/{name}/links
+        POST /campaigns/{name}/people
+        POST /campaigns/{name}/people/send
+        POST /campaigns/{name}/people/sent
         POST /campaigns/{name}/people/{number}/forget
         POST /campaigns/{name}/workers/{number}/forget
     """,
@@ -247,6 +252,7 @@ COUNTED = (
     entry,
     event,
     job,
+    letter,
     link,
     listed_person,
     member_role,

@@ -86,8 +86,8 @@ _BY_VERDICT = {
     "draft": Need(Text("office.need.draft"), "launch"),
     "paused": Need(Text("office.need.paused"), "resume"),
     "done": Need(Text("office.need.done"), "close"),
-    "nobody works": Need(Text("office.need.nobody-works"), page="/workers"),
-    "nobody yet": Need(Text("office.need.nobody-yet"), page="/workers"),
+    "nobody works": Need(Text("office.need.nobody-works"), page="/people"),
+    "nobody yet": Need(Text("office.need.nobody-yet"), page="/people"),
 }
 
 

@@ -49,6 +49,7 @@ WAITING, SENDING, SENT, REFUSED = "waiting", "sending", "sent", "refused"
 DOUBT_AFTER = 10 * MINUTE  # longer than any server's answers take: nobody is sending it any more
 REMIND_AFTER = DAY  # nobody is written to twice within
 PAUSES = (1, 5, 15, 60, 240)  # minutes until the next try, the last of them from then on
+HELD = 2**62  # a time that never comes
 LONGEST_LINE = 900  # of the 998 that mail may have
 MOST_TRIES = 20  # over some three days
 LATER, DOUBT = "later", "doubt"  # of an outcome, beside sent and refused
@@ -360,6 +361,18 @@ def done(work: Work, number: int, outcome: Outcome) -> None:
     else:
         state = SENT if outcome.kind == SENT else REFUSED
         work.update(letter, mine, state=state, problem=outcome.problem)
+
+
+def hold(work: Work, numbers: Sequence[int]) -> None:
+    """Let letters wait until somebody says how they go out: by `release`, or `handed_out`."""
+    work.update(letter, letter.c.id.in_(numbers) & (letter.c.state == WAITING), next_at=HELD)
+
+
+def release(work: Work) -> None:
+    """Let the server send what was held."""
+    mine = select(listed_person.c.id).where(work.own(listed_person))
+    held = letter.c.person_id.in_(mine) & (letter.c.state == WAITING) & (letter.c.next_at == HELD)
+    work.update(letter, held, next_at=work.now)
 
 
 def handed_out(work: Work, numbers: Sequence[int]) -> None:
