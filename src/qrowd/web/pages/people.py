@@ -65,7 +65,7 @@ def people_page(visit: KeeperVisit, page: int = 1) -> Response:
             "steps": _steps(letters.funnel(work)),
             "mine": mine,
             "going": len(going),
-            "copied": _copied(work, visit.settings, mine),
+            "copied": encoded_people(letters.table_of(work, mine, visit.settings.address)).decode(),
             "server": bool(visit.settings.mail and mail.contact),
             "minutes": lambda n: -(-n // mail.per_minute),
             "doubtful": letters.doubtful(work),
@@ -90,12 +90,6 @@ def _waiting(
     going = [row for row in rows if server and row.email and row.next_at != letters.HELD]
     numbers = {row.letter for row in going}
     return [row for row in rows if row.letter not in numbers], going
-
-
-def _copied(work: Work, settings: Settings, rows: Sequence[letters.LetterToSend]) -> str:
-    """Letters as rows that are pasted into a spreadsheet: without their text, which has lines."""
-    table = dict(letters.table_of(work, rows, settings.address))
-    return encoded_people({name: table[name] for name in table if name != "text"}).decode()
 
 
 def _steps(funnel: letters.Funnel) -> list[tuple[str, int, int]]:
