@@ -271,6 +271,10 @@ def decline(work: Work, link_text: str) -> None:
         if declined.by_link(work, key):
             return
         raise RuleError("expired-link", entry.ENDED)
+    _erase(work, row, key)
+
+
+def _erase(work: Work, row: schema.ListedPerson, key: str) -> None:
     keys = work.db.scalars(select(link.c.key).where(link.c.person_id == row.id))
     declined.remember(work, row, {key, *keys})
     if row.worker_id is None:
@@ -340,6 +344,9 @@ def begin(work: Work, number: int) -> LetterToSend | None:
     if work.state in ("closed", "draft"):
         return None
     row = work.row(_to_send(work).where(letter.c.id == number), LetterToSend)
+    if row is not None and declined.DeclinedPeople(work).has(row.platform_id, row.email):
+        _erase(work, row, str(row.key))  # declined another campaign since this was written
+        return None
     if row is not None:
         again = row.attempts + 1
         mine = letter.c.id == number
@@ -499,9 +506,8 @@ def message_of(work: Work, person: PersonLine, round: int, address: str) -> Emai
     """A letter as mail; `address` is where the server can be reached."""
     refuse_silence(work)
     mail, words = work.plan.mail, words_of(work, person, round, address)
-    sender = Address(one_line(mail.who), addr_spec=wire_address(mail.contact))
-    recipient = wire_address(person.email)
-    message = new_message(sender, Address(one_line(person.name), addr_spec=recipient))
+    sender = address_of(mail.who, mail.contact)
+    message = new_message(sender, address_of(person.name, person.email))
     message["Subject"] = words.subject
     message["Reply-To"] = sender
     # the same letter has the same number, however often it is handed over
@@ -534,6 +540,12 @@ _HEADERS = HeaderRegistry()
 _HEADERS.map_to_type("list-unsubscribe", cast(Any, _Whole))
 
 
+def address_of(name: str, address: str) -> Address:
+    """Somebody in a header."""
+    local, _, domain = wire_address(address).rpartition("@")
+    return Address(one_line(name), local, domain)
+
+
 def new_message(sender: Address, recipient: Address) -> EmailMessage:
     """A message from and to somebody; all of it is ASCII unless an address cannot be."""
     ascii_only = (sender.addr_spec + recipient.addr_spec).isascii()
@@ -546,7 +558,9 @@ def new_message(sender: Address, recipient: Address) -> EmailMessage:
 
 def one_line(text: str) -> str:
     """A text that stays in one header, whatever it holds."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    shown = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    # Python decodes what looks like an encoded word, line ends and all, and writes that out
+    return shown.replace("=?", "= ?")
 
 
 # --- for one's own mailer -------------------------------------------------------------------------

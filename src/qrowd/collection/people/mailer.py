@@ -118,6 +118,9 @@ class Mailer:
             self.close()
         try:
             self.smtp = self._signed_in()
+        except MailError:
+            self.close()
+            raise
         except (OSError, smtplib.SMTPException) as error:
             self.close()
             raise MailError(f"the mail server {self.host}: {_reason(error)}") from error
