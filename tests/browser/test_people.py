@@ -66,7 +66,7 @@ def test_fifty_people_are_invited_in_six_actions_and_one_declines(
     hand.press(page.get_by_role("link", name="Invite people"))
     found["before"] = looked_at(page, "people-0-before")
     hand.fill(page.get_by_label("Whom"), PEOPLE)
-    hand.fill(page.get_by_label("Address that letters come from"), "lab@example.org")
+    hand.fill(page.get_by_role("textbox", name="Address that letters"), "lab@example.org")
     hand.press(page.get_by_role("button", name="See the letter"))
     expect(page.get_by_role("heading", name=f"Invite {N} people?")).to_be_visible()
     expect(page.locator(".letter").first).to_contain_text("Hello Person 0,")

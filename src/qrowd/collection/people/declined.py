@@ -63,6 +63,12 @@ class DeclinedPeople:
             self.secrets[number] = secret
             self.hashes.add((number, kind, digest))
 
+    def has_here(self, platform_id: str) -> bool:
+        """Whether somebody known by this id has declined this campaign."""
+        secret = self.secrets.get(self.campaign, "")
+        digest = _hash(secret, PERSON, f"{self.platform}\0{platform_id}")
+        return (self.campaign, PERSON, digest) in self.hashes
+
     def has(self, platform_id: str, email: str) -> bool:
         """Whether somebody known by this id and address has declined."""
         own_panel = self.platform == "own"

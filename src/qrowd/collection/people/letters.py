@@ -159,7 +159,12 @@ def funnel(work: Work) -> Funnel:
         assignment.c.kind == "judge",
         assignment.c.state.in_(VALID),
     )
-    gone = declined.people_declined(work)
+    # who came in and declined letters since is still on the list
+    refusing = declined.DeclinedPeople(work)
+    inside = [person for person in people if person.worker_id is not None]
+    gone = declined.people_declined(work) - sum(
+        refusing.has_here(person.platform_id) for person in inside
+    )
     return Funnel(
         invited=len(people) + gone,
         waiting=states[WAITING],
@@ -474,7 +479,7 @@ def words_of(work: Work, person: PersonLine, round: int, address: str) -> Words:
         "letter.paid" if pay else "letter.unpaid",
         "letter.link",
         "letter.decline",
-        "letter.from",
+        "letter.from" if plan.mail.sender else "letter.from.nobody",
     )
     body = plan.mail.text or "\n\n".join(template(id, language) for id in parts)
     subject = plan.mail.subject or template(f"letter.subject.{kind}", language)
