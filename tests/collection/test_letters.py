@@ -4,10 +4,13 @@ declined.
 
 from __future__ import annotations
 
+import asyncio
 import email
 import email.policy
 import re
+import ssl
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from email.headerregistry import Address
 from email.message import EmailMessage
 from pathlib import Path
@@ -18,7 +21,7 @@ from sqlalchemy import select
 
 pytest.importorskip("aiosmtpd", reason="no mail server to test with")
 
-from aiosmtpd.smtp import SMTP, Envelope, Session
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope, Session
 from benchmarks.mail import serving, survive
 from tests.collection.making import PLAN, Site, make_site, material
 
@@ -50,6 +53,21 @@ def site(url: str) -> Iterator[Site]:
     made.store.engine.dispose()
 
 
+def body_of(message: EmailMessage, kind: str = "plain") -> str:
+    """What a part of a letter says."""
+    part = message.get_body((kind,))
+    assert part is not None
+    return str(part.get_content())
+
+
+def read(envelope: Envelope) -> EmailMessage:
+    """A letter that has arrived."""
+    assert isinstance(envelope.content, bytes)
+    parsed = email.message_from_bytes(envelope.content, policy=email.policy.default)
+    assert isinstance(parsed, EmailMessage)
+    return parsed
+
+
 class Inbox:
     """A mail server that says to a recipient what it was told to, else OK."""
 
@@ -71,7 +89,7 @@ class Inbox:
         if reply.startswith("250") or reply == "drop":
             self.envelopes.append(envelope)
         if reply == "drop":
-            assert server.transport is not None
+            assert isinstance(server.transport, asyncio.Transport)
             server.transport.abort()
         return reply
 
@@ -201,9 +219,8 @@ def test_a_letter_whose_sender_died_is_in_doubt_and_asked_about(site: Site) -> N
         site.work(audit.perform, "o", "settle doubt", {"sent": True})
 
 
-@pytest.mark.parametrize("engine", ["sqlite"])
-def test_none_is_lost_or_sent_twice_over_kills(engine: str, tmp_path: Path) -> None:
-    figures = survive(str(tmp_path / "kills.db"), 60, 4)
+def test_none_is_lost_or_sent_twice_over_kills(url: str) -> None:
+    figures = survive(url, 60, 4)
     assert figures.kills == 4
     assert figures.refused == 3
     assert (figures.lost, figures.twice) == (0, 0)
@@ -244,6 +261,58 @@ def test_nothing_is_sent_in_the_clear_elsewhere(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("qrowd.collection.people.mailer._HERE", ())
     with serving(Inbox()) as port, pytest.raises(MailError, match="offers no STARTTLS"):
         Mailer.of(f"smtp://127.0.0.1:{port}").connect()
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate of this machine that nobody has signed but itself, and its key."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    folder = tmp_path_factory.mktemp("tls")
+    pem, plain = serialization.Encoding.PEM, serialization.NoEncryption()
+    form = serialization.PrivateFormat.PKCS8
+    (folder / "cert.pem").write_bytes(made.public_bytes(pem))
+    (folder / "key.pem").write_bytes(key.private_bytes(pem, form, plain))
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def test_over_tls_with_a_password(
+    certificate: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = make_site(f"sqlite:///{tmp_path / 'tls.db'}", MAIL)
+    invite(site, rows("ann"))
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*certificate)
+
+    def allowed(*data: Any) -> AuthResult:
+        return AuthResult(success=data[-1].password == b"right", handled=False)
+
+    inbox = Inbox()
+    settings = {"tls_context": context, "require_starttls": True, "auth_required": True}
+    with serving(inbox, authenticator=allowed, **settings) as port:
+        url = f"smtp://lab@localhost:{port}"
+        with pytest.raises(MailError, match="certificate"):
+            Mailer.of(url, "right").connect()
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
+        with pytest.raises(MailError, match="the mail server localhost: 535"):
+            Mailer.of(url, "wrong").connect()
+        mailer = Mailer.of(url, "right")
+        assert send_due(site.store, site.name, mailer, ADDRESS) == {"sent": 1}
+        mailer.close()
+    assert inbox.recipients == ["ann@example.org"]
+    site.store.close()
 
 
 def test_a_closed_campaign_sends_nothing(site: Site) -> None:
@@ -308,7 +377,7 @@ def test_two_reminders_and_no_more(site: Site) -> None:
             site.work(audit.perform, "o", "remind")
     assert sorted(inbox.recipients) == ["ann@example.org"] * 3 + ["bob@example.org"] * 2
     assert states(site) == {"ann": "sent", "bob": "refused"}
-    subjects = [email.message_from_bytes(one.content)["Subject"] for one in inbox.envelopes]
+    subjects = [read(one)["Subject"] for one in inbox.envelopes]
     assert [str(subject) for subject in subjects].count("tiny: a reminder") == 3
 
 
@@ -331,7 +400,7 @@ def test_another_address_for_somebody_whose_letter_came_back(site: Site) -> None
 def test_a_letter_says_all_that_it_should(site: Site) -> None:
     invite(site, [PersonRow("ann", "Ann Ö.", "ann@example.org", "de-AT"), *rows("bob")])
     message = message_to(site)
-    text, html = (message.get_body((kind,)).get_content() for kind in ("plain", "html"))
+    text, html = (body_of(message, kind) for kind in ("plain", "html"))
     for words in ("Guten Tag, Ann Ö.,", "The lab bittet", "2 Minuten", "1.00 EUR", "2027-02-14"):
         assert words in text
         assert words in html
@@ -346,7 +415,7 @@ def test_a_letter_says_all_that_it_should(site: Site) -> None:
     assert message["Reply-To"] == message["From"]
     assert message["Message-ID"] == message_to(site)["Message-ID"]
     assert message["Message-ID"] != message_to(site, "bob")["Message-ID"]
-    assert "Hello Bob," in message_to(site, "bob").get_body(("plain",)).get_content()
+    assert "Hello Bob," in body_of(message_to(site, "bob"), "plain")
     assert raw.isascii()
     with site.store.read(site.name) as work:
         entry.admitted(work, link_to.partition("=")[2])
@@ -359,8 +428,8 @@ def test_own_words(url: str) -> None:
     invite(site, [PersonRow("ann", "{link}<i>", "ann@example.org")])
     message = message_to(site)
     assert message["Subject"] == "For {link}<i>"
-    assert message.get_body(("plain",)).get_content().startswith("Dear {link}<i>, <b>\n")
-    assert "<p>Dear {link}&lt;i&gt;, &lt;b&gt;</p>" in message.get_body(("html",)).get_content()
+    assert body_of(message, "plain").startswith("Dear {link}<i>, <b>\n")
+    assert "<p>Dear {link}&lt;i&gt;, &lt;b&gt;</p>" in body_of(message, "html")
     site.store.close()
 
 
@@ -446,6 +515,7 @@ HOSTILE = [
 ]
 # each of them at other places of a name, too
 NAMES = [*HOSTILE, *(f"Dr. {name}" for name in HOSTILE), *(f"{name} ü" for name in HOSTILE)]
+NAMES += [f"{name} {'long ' * 30}" for name in HOSTILE]
 NAMES += [f"{first}{second}" for first, second in zip(HOSTILE, HOSTILE[7:], strict=False)]
 HEADERS = {
     *("From", "To", "Subject", "Reply-To", "Message-ID", "List-Unsubscribe"),
@@ -480,11 +550,9 @@ def test_no_name_gets_through_unencoded(tmp_path: Path) -> None:
             assert to.addr_spec == f"p{at}@example.org"
             assert not parsed["To"].defects, (name, parsed["To"].defects)
             # where a long name goes on in another line, Python reads a blank
-            shown, meant = (
-                text.replace(" ", "") for text in (to.display_name, letters.one_line(name))
-            )
-            assert shown == meant
-            html = parsed.get_body(("html",)).get_content()
+            shown, meant = to.display_name, letters.display_name(name)
+            assert shown.replace(" ", "") == meant.replace(" ", ""), name
+            html = body_of(parsed, "html")
             assert "<script" not in html
             assert "<img" not in html
         mailer.close()
@@ -523,14 +591,35 @@ def test_domains_go_out_in_ascii(text: str, wire: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "ann", "@", "ann@", "@example.org", "a@b@c.org", "ann @example.org", "ann@exa mple.org",
-        "ann@example.org\r\nBcc: x@y.org", "ann@example.org\nx", "ann@example.org, bob@example.org",
-        "ann@example.org;bob", "<ann@example.org>", '"ann"@example.org', "ann@[127.0.0.1]",
-        "ann@-x.org", "ann@x..org", "ann@.org", ".ann@example.org", "a..n@example.org",
-        "ann@example.org\x00", "ann@exam\u2028ple.org", "ann@straße.de", "a" * 65 + "@example.org",
-        "ann@" + "a" * 64 + ".org", "ann@example.org SMTPUTF8", "ann@ex_ample.org", "",
+        "ann",
+        "@",
+        "ann@",
+        "@example.org",
+        "a@b@c.org",
+        "ann @example.org",
+        "ann@exa mple.org",
+        "ann@example.org\r\nBcc: x@y.org",
+        "ann@example.org\nx",
+        "ann@example.org, bob@example.org",
+        "ann@example.org;bob",
+        "<ann@example.org>",
+        '"ann"@example.org',
+        "ann@[127.0.0.1]",
+        "ann@-x.org",
+        "ann@x..org",
+        "ann@.org",
+        ".ann@example.org",
+        "a..n@example.org",
+        "ann@example.org\x00",
+        "ann@exam\u2028ple.org",
+        "ann@straße.de",
+        "a" * 65 + "@example.org",
+        "ann@" + "a" * 64 + ".org",
+        "ann@example.org SMTPUTF8",
+        "ann@ex_ample.org",
+        "",
     ],
-)  # fmt: skip
+)
 def test_what_is_no_address(text: str) -> None:
     with pytest.raises(RuleError):
         wire_address(text)
@@ -573,9 +662,10 @@ def test_whoever_declines_is_never_written_to_again(site: Site) -> None:
     with pytest.raises(RuleError, match="not complete"):
         site.work(letters.decline, links["ann"] + "x")
     again = [
-        PersonRow("ann"), PersonRow("other", "", "ANN@Example.org"),
+        PersonRow("ann"),
+        PersonRow("other", "", "ANN@Example.org"),
         PersonRow("third", "", "cat@xn--mnchen-3ya.de"),
-    ]  # fmt: skip
+    ]
     for row in again:
         assert site.work(letters.has_declined, row)
         for act in ("invite people", "list people", "make links"):
@@ -742,7 +832,7 @@ def test_a_digest_tells_nothing_twice(site: Site) -> None:
         site.work(audit.perform, "o", "stop digests", {"addresses": "boss@example.org"})
         site.clock.forward(9 * DAY)
         assert sent() == 0
-    texts = [email.message_from_bytes(one.content).get_payload() for one in inbox.envelopes]
+    texts = [body_of(read(one)) for one in inbox.envelopes]
     assert "paused" in str(texts[1])
     assert f"{ADDRESS}/campaigns/tiny" in str(texts[1])
     assert "closed" in str(texts[2])

@@ -50,6 +50,7 @@ SWEEP_EVERY = 20.0  # seconds
 PAUSE = 0.5
 REFRESH = 15 * 60_000
 LETTERS_EVERY, LONGEST_PAUSE = 2.0, 300.0  # seconds between looks for letters
+DIGESTS_EVERY = 600.0
 METHOD = "auto"  # what pages are shown first
 _log = logging.getLogger(__name__)
 
@@ -307,13 +308,15 @@ def send_letters(store: Store, mailer: Mailer, address: str, stop: Any) -> None:
 
     In a thread of its own: a slow mail server holds up no job, and no job a letter.
     """
-    pause = LETTERS_EVERY
+    pause, next_digests = LETTERS_EVERY, 0.0
     while not stop.wait(pause):
         try:
             for number in _campaigns(store, "running", "paused"):
                 send_due(store, number, mailer, address, stop)
-            for number in _campaigns(store, "running", "paused", "closed"):
-                send_digests(store, number, mailer, address)
+            if time.monotonic() > next_digests:  # the overview takes longer than a look for letters
+                for number in _campaigns(store, "running", "paused", "closed"):
+                    send_digests(store, number, mailer, address)
+                next_digests = time.monotonic() + DIGESTS_EVERY
         except Exception:  # the mail server or the database is away: letters wait
             _log.warning("letters not sent", exc_info=True)
             pause = min(2 * pause, LONGEST_PAUSE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing, nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,7 +106,7 @@ def invite(
     mailer = Mailer.of(mail, mail_password(mail_password_file)) if mail else None
     act = "remind" if remind else "invite people"
     details: dict[str, Any] = {"days": days} | ({"people": rows} if rows else {})
-    with opened(database) as store:
+    with opened(database) as store, closing(mailer) if mailer else nullcontext():
         campaign = store.only(name)
         with store.read(campaign) as work:
             letters.refuse_state(work)

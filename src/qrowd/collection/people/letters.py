@@ -332,14 +332,15 @@ def due(work: Work, limit: int | None = None) -> list[LetterToSend]:
     joined = letter.join(listed_person, listed_person.c.id == letter.c.person_id)
     just_now = work.count(joined, work.own(listed_person), letter.c.tried_at > work.now - MINUTE)
     allowed = max(0, work.plan.mail.per_minute - just_now)
-    return ready(work)[: allowed if limit is None else min(limit, allowed)]
+    return ready(work, allowed if limit is None else min(limit, allowed))
 
 
-def ready(work: Work) -> list[LetterToSend]:
-    """Letters whose time has come, however many that are."""
-    if work.state in ("closed", "draft") or not work.plan.mail.contact:
+def ready(work: Work, limit: int) -> list[LetterToSend]:
+    """Letters whose time has come, however many went out in the last minute."""
+    if work.state in ("closed", "draft") or not work.plan.mail.contact or not limit:
         return []
-    return [row for row in waiting(work) if row.next_at <= work.now and row.email]
+    now = _to_send(work).where(letter.c.next_at <= work.now, listed_person.c.email != "")
+    return work.rows(now.order_by(letter.c.next_at, letter.c.id).limit(limit), LetterToSend)
 
 
 def begin(work: Work, number: int) -> LetterToSend | None:
@@ -548,7 +549,15 @@ _HEADERS.map_to_type("list-unsubscribe", cast(Any, _Whole))
 def address_of(name: str, address: str) -> Address:
     """Somebody in a header."""
     local, _, domain = wire_address(address).rpartition("@")
-    return Address(one_line(name), local, domain)
+    return Address(display_name(name), local, domain)
+
+
+def display_name(name: str) -> str:
+    """A name without what has a meaning in headers, and so short that it stays in a line: of longer
+    ones Python forgets the quotes.
+    """
+    plain = name.translate(dict.fromkeys(map(ord, '"\\<>()[],;:@'), " "))
+    return one_line(plain)[:60].strip()
 
 
 def new_message(sender: Address, recipient: Address) -> EmailMessage:
