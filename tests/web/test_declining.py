@@ -100,7 +100,7 @@ def test_every_link_of_somebody_who_declined_says_that_it_is_done(invited: Serve
     (later,) = invited.site.work(entry.new_links, [number], 3)
     with invited.site.store.read("tiny") as work:
         key = work.db.scalar(select(link.c.key).where(link.c.id == later))
-        second = f"/decline/tiny?link={quote(entry.link_text(work, key), safe='')}"
+        second = f"/decline/tiny?link={quote(entry.link_text(work, str(key)), safe='')}"
     invited.client.post(first)
     assert "Nobody writes to you again" in words(invited.client.get(second))
     with invited.site.store.snapshot() as db:

@@ -199,7 +199,7 @@ def test_a_server_with_mail_waits_to_be_told(office: Desk) -> None:
     assert "2 a minute, so it takes about 2 minutes" in said
     sent = office.post(f"{AT}/send")
     assert sent.status_code == 303
-    assert len(server.site.work(letters.ready)) == 3
+    assert len(server.site.work(letters.ready, 10)) == 3
     said = words(office.get(AT))
     assert "3 letters are going out: about 2 min." in said
     assert "1 letter waits to be sent" in said

@@ -149,6 +149,7 @@ def read_pasted(text: str) -> list[tuple[int, dict[str, str]]]:
         raise FormatError("there is nobody in it", file=PASTED, line=1)
     first = lines[0][1]
     header = _fields(first, _separator(first))
+    rows: list[tuple[int, Sequence[str], list[str]]]
     if any(plain_name(field) in _COLUMN_OF for field in header) and "@" not in first:
         rows = [(number, header, _fields(line, _separator(first))) for number, line in lines[1:]]
     else:
@@ -166,8 +167,10 @@ def _separator(line: str) -> str:
 
 
 def _fields(line: str, separator: str) -> list[str]:
-    quoting = csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
-    (fields,) = csv.reader([line], delimiter=separator, quoting=quoting)
+    if separator == "\t":
+        fields = line.split(separator)
+    else:
+        (fields,) = csv.reader([line], delimiter=separator)
     return [original(field.strip()) for field in fields]
 
 
