@@ -239,7 +239,7 @@ def send(visit: KeeperVisit) -> Response:
     with visit.write() as work:
         letters.refuse_silence(work)
         letters.release(work)
-    return visit.go(visit.address("/people"), message=Text("office.people.sending"))
+    return visit.go(visit.address("/people"))
 
 
 @router.post("/campaigns/{name}/people/sent")
