@@ -36,7 +36,7 @@ from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export, given_names
 from qrowd.collection.publishing.release import release
 from qrowd.data.collected import qrels_of
-from qrowd.errors import RuleError
+from qrowd.errors import RuleError, StoreError
 from qrowd.io.atomic import write
 from qrowd.rendering import plain, tsv
 from qrowd.reporting.parts import Figure
@@ -310,19 +310,29 @@ def send_letters(store: Store, mailer: Mailer, address: str, stop: Any) -> None:
     """
     pause, next_digests = LETTERS_EVERY, 0.0
     while not stop.wait(pause):
-        try:
-            for number in _campaigns(store, "running", "paused"):
+        well = True
+        # the overview, for digests, takes longer than a look for letters
+        digests = time.monotonic() > next_digests
+        if digests:
+            next_digests = time.monotonic() + DIGESTS_EVERY
+        for number in _open_to_mail(store):
+            try:
                 send_due(store, number, mailer, address, stop)
-            if time.monotonic() > next_digests:  # the overview takes longer than a look for letters
-                for number in _campaigns(store, "running", "paused", "closed"):
+                if digests:
                     send_digests(store, number, mailer, address)
-                next_digests = time.monotonic() + DIGESTS_EVERY
-        except Exception:  # the mail server or the database is away: letters wait
-            _log.warning("letters not sent", exc_info=True)
-            pause = min(2 * pause, LONGEST_PAUSE)
-        else:
-            pause = LETTERS_EVERY
+            except Exception:  # the mail server or the database is away: letters wait
+                _log.warning("letters not sent", exc_info=True, extra={"campaign": number})
+                well = False
         mailer.close()  # until there is something to send again
+        pause = LETTERS_EVERY if well else min(2 * pause, LONGEST_PAUSE)
+
+
+def _open_to_mail(store: Store) -> list[int]:
+    try:
+        return _campaigns(store, "running", "paused", "closed")
+    except StoreError:
+        _log.warning("letters not sent", exc_info=True)
+        return []
 
 
 def work_forever(settings: Settings, stop: Any = None) -> None:
