@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import qrowd as q
 from qrowd.errors import InputError
-from qrowd.io.people import encoded_people, original, safe, save_people
+from qrowd.io.people import encoded_people, original, read_pasted, safe, save_people
 
 FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", '"=1"', " =1", "＝1", "'=1"]
 SEPARATORS = ",;\t|"
@@ -63,3 +63,62 @@ def test_forms_for_machines_are_exact() -> None:
 def test_an_id_cannot_be_two_lines_of_a_table_with_tabs() -> None:
     with pytest.raises(InputError, match=r"use the suffix \.csv"):
         encoded_people({"id": ["x\nw9\town\tmallory"]})
+
+
+# --- pasted ---------------------------------------------------------------------------------------
+
+
+def person(id: str, name: str = "", email: str = "", language: str = "") -> dict[str, str]:
+    """A row of people who are to be invited."""
+    return {"id": id, "name": name, "email": email, "language": language}
+
+
+@pytest.mark.parametrize(
+    ("text", "people"),
+    [
+        ("ann\n\n  bob  ", [(1, person("ann")), (3, person("bob"))]),
+        ("Lee, Ann", [(1, person("Lee, Ann"))]),
+        ("a@x.org", [(1, person("a@x.org", email="a@x.org"))]),
+        ("a@x.org, Ann Lee", [(1, person("a@x.org", "Ann Lee", "a@x.org"))]),
+        ("ann;a@x.org;Ann Lee;de", [(1, person("ann", "Ann Lee", "a@x.org", "de"))]),
+        ("ann\tAnn Lee\ta@x.org\tde", [(1, person("ann", "Ann Lee", "a@x.org", "de"))]),
+        ("ann;Ann Lee;;de", [(1, person("ann", "Ann Lee", "", "de"))]),
+        (
+            'Ann <a@x.org>; "Roth, B" <b@x.org>',
+            [
+                (1, person("a@x.org", "Ann", "a@x.org")),
+                (1, person("b@x.org", "Roth, B", "b@x.org")),
+            ],
+        ),
+        ("E-Mail\na@x.org\n", [(2, person("a@x.org", email="a@x.org"))]),
+        ('email,name\na@x.org,"Lee, Ann"', [(2, person("a@x.org", "Lee, Ann", "a@x.org"))]),
+        ("id\tname\nann", [(2, person("ann"))]),
+    ],
+)
+def test_people_are_pasted_as_people_have_them(
+    text: str, people: list[tuple[int, dict[str, str]]]
+) -> None:
+    assert read_pasted(text) == people
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (" \n", "nobody in it"),
+        ("id\tname", "nobody in it"),
+        ("ann;b;c;d;e", "5 fields"),
+        ("id;name\nann;b;c", "3 fields"),
+        ("id;shoe size\nann;9", "'shoe size' is none of them"),
+    ],
+)
+def test_what_is_no_list_of_people_is_refused(text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        read_pasted(text)
+
+
+@given(st.lists(st.text(st.characters(blacklist_categories=("C", "Z")), min_size=1), min_size=1))
+def test_what_is_encoded_is_pasted_back(ids: list[str]) -> None:
+    table = {"id": ids, "name": [f"{one} {one}" for one in ids]}
+    people = read_pasted(encoded_people(table).decode())
+    assert [fields["id"] for _, fields in people] == ids
+    assert [fields["name"] for _, fields in people] == table["name"]

@@ -348,13 +348,13 @@ def test_odd_addresses_and_answers(office: Server) -> None:
 
 def test_people_are_invited_and_forgotten(office: Server) -> None:
     token = fields(office.client.get(AT).text, "pause")["forgery"]
-    sent = {"forgery": token, "people": "new one\r\n\r\nnew two\r\nnew one", "days": "3"}
-    page = unescape(office.client.post(f"{AT}/links", data=sent).text)
-    found = re.findall(r"http://testserver(/judge/tiny\?link=[^<\s]+)", page)
+    sent = {"forgery": token, "people": "new one\r\n\r\nnew two", "days": "3", "sure": "yes"}
+    page = unescape(office.client.post(f"{AT}/people", data=sent).text)
+    found = re.findall(r">http://testserver(/judge/tiny\?link=[^<\s]+)", page)
     assert len(found) == 2
     assert office.client.get(found[0]).status_code == 200
-    for wrong_one in ({"people": " "}, {"people": "x", "days": "soon"}):
-        reply = office.client.post(f"{AT}/links", data={"forgery": token, **wrong_one})
+    for wrong_one in ({"people": " "}, {"people": "x", "days": "soon"}, {"people": "y\ny"}):
+        reply = office.client.post(f"{AT}/people", data={"forgery": token, **wrong_one})
         assert reply.status_code == 422
     address, sure = f"{AT}/workers/1/forget", {"forgery": token, "void": "yes", "sure": "yes"}
     question = office.client.post(address, data={"forgery": token, "void": "yes"})

@@ -29,6 +29,7 @@ from qrowd.collection.database.schema import (
     entry,
     event,
     job,
+    letter,
     link,
     listed_person,
     member_role,
@@ -60,12 +61,14 @@ RULES = {
         GET /static
     """,
     "secret": """
+        GET /decline/{name}
         GET /judge/{name}/original/{ticket}
         GET /judge/{name}/original/{ticket}/{number}
         POST /api/campaigns/{name}/enter
         POST /api/join
         POST /api/set-up
         POST /api/sign-in
+        POST /decline/{name}
         POST /join
         POST /set-up
         POST /sign-in
@@ -91,6 +94,7 @@ RULES = {
         GET /judge/{name}/documents/{key}/{position}
         POST /api/campaigns/{name}/judging/answers
         POST /api/campaigns/{name}/judging/appeal
+        POST /api/campaigns/{name}/judging/ask-again
         POST /api/campaigns/{name}/judging/batches/{key}/appeal
         POST /api/campaigns/{name}/judging/batches/{key}/finish
         POST /api/campaigns/{name}/judging/batches/{key}/return
@@ -182,12 +186,16 @@ RULES = {
         GET /api/campaigns/{name}/people
         GET /campaigns/{name}/appeals
         GET /campaigns/{name}/people
+        GET /campaigns/{name}/people/letters.csv
+        GET /campaigns/{name}/people/letters.zip
         POST /api/campaigns/{name}/appeals/{number}
         POST /api/campaigns/{name}/links
         POST /api/campaigns/{name}/messages
         POST /api/campaigns/{name}/tokens
         POST /api/campaigns/{name}/workers/{number}/forget
-        POST /campaigns/{name}/links
+        POST /campaigns/{name}/people
+        POST /campaigns/{name}/people/send
+        POST /campaigns/{name}/people/sent
         POST /campaigns/{name}/people/{number}/forget
         POST /campaigns/{name}/workers/{number}/forget
     """,
@@ -244,6 +252,7 @@ COUNTED = (
     entry,
     event,
     job,
+    letter,
     link,
     listed_person,
     member_role,

@@ -10,6 +10,8 @@ from tests.collection.making import PLAN
 from tests.web.serving import API, Server, make_server
 
 from qrowd.collection.database.schema import document
+from qrowd.collection.office import erasure
+from qrowd.collection.people import workers
 
 
 def judge(server: Server, headers: dict[str, str], batch: dict[str, Any]) -> None:
@@ -152,6 +154,32 @@ def test_bytes_of_documents_are_nothing_that_a_browser_follows(server: Server, m
     assert raw.headers["X-Content-Type-Options"] == "nosniff"
     shown = server.client.get(f"/judge/tiny/documents/{key}/1", headers=ann)
     assert shown.status_code == 200
+
+
+def test_whoever_agrees_is_asked_again_until_they_change_their_mind(server: Server) -> None:
+    ann, clock = server.worker("ann"), server.site.clock
+
+    def me() -> Any:
+        return server.client.get(f"{API}/judging/me", headers=ann).json()["ask_again"]
+
+    def say(agreed: bool) -> Any:
+        body = {"agreed": agreed}
+        reply = server.client.post(f"{API}/judging/ask-again", json=body, headers=ann)
+        assert reply.status_code == 204
+        return server.client.get(f"{API}/judging/data", headers=ann).json()["ask_again_at"]
+
+    assert me() is False
+    at = clock.now
+    assert say(True) == at
+    clock.forward(60)
+    assert say(True) == at  # when they first agreed
+    assert me() is True
+    assert say(False) is None
+    assert me() is False
+    say(True)
+    server.site.work(erasure.erase, 1, who="o")
+    with server.site.store.read("tiny") as work:
+        assert workers.worker_by_number(work, 1).ask_again_at is None
 
 
 def test_who_is_out_reads_why_and_appeals(server: Server) -> None:

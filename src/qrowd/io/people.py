@@ -8,8 +8,10 @@ read_people("owed.csv")                    the same table again
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +94,14 @@ def read_invited(path: str | Path) -> list[tuple[int, dict[str, str]]]:
     The id is the platform's where there is one, else what the organiser calls the person, else the
     address.
     """
+    return _invited(_rows(path), str(path))
+
+
+def _invited(
+    rows: Iterable[tuple[int, dict[str, Any]]], file: str
+) -> list[tuple[int, dict[str, str]]]:
     people = []
-    for line, row in _rows(path):
+    for line, row in rows:
         columns = [_COLUMN_OF.get(plain_name(column), "") for column in row]
         unknown = [column for column, known in zip(row, columns, strict=True) if not known]
         twice = [name for name in _COLUMNS if columns.count(name) > 1]
@@ -101,7 +109,7 @@ def read_invited(path: str | Path) -> list[tuple[int, dict[str, str]]]:
             which = f"; {unknown[0]!r} is none of them" if unknown else ""
             which = f"; two of them are the {twice[0].replace('_', ' ')}" if twice else which
             message = "the columns must be person, email, name, language, platform id"
-            raise FormatError(f"{message} (or some of them){which}", file=str(path), line=1)
+            raise FormatError(f"{message} (or some of them){which}", file=file, line=1)
         cells = zip(columns, row.values(), strict=True)
         texts = {name: str("" if cell is None else cell).strip() for name, cell in cells}
         person, platform_id = texts.get("person", ""), texts.get("platform_id", "")
@@ -115,11 +123,69 @@ def read_invited(path: str | Path) -> list[tuple[int, dict[str, str]]]:
         }
         if not one["id"]:
             message = "a person needs an id: person, platform id or email"
-            raise FormatError(message, file=str(path), line=line)
+            raise FormatError(message, file=file, line=line)
         people.append((line, one))
     if not people:
-        raise FormatError("there is nobody in it", file=str(path), line=1)
+        raise FormatError("there is nobody in it", file=file, line=1)
     return people
+
+
+PASTED = "pasted"  # what messages call it
+_ORDERS = (  # of the fields of a line without a header, by the first of them that has an @
+    ("email", "name", "language"),
+    ("person", "email", "name", "language"),
+    ("person", "name", "email", "language"),
+)
+_MAILBOX = re.compile(r"([^<>@]*)<([^<>\s]+@[^<>\s]+)>")  # Ann Lee <ann@...>
+
+
+def read_pasted(text: str) -> list[tuple[int, dict[str, str]]]:
+    """People as somebody pasted them, like `read_invited`: a table with its header, or without one
+    a person a line: an address, what they are known by, or both with name and language, between
+    tabs, semicolons or commas; or as mail programs list recipients.
+    """
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not lines:
+        raise FormatError("there is nobody in it", file=PASTED, line=1)
+    first = lines[0][1]
+    header = _fields(first, _separator(first))
+    rows: list[tuple[int, Sequence[str], list[str]]]
+    if any(plain_name(field) in _COLUMN_OF for field in header) and "@" not in first:
+        rows = [(number, header, _fields(line, _separator(first))) for number, line in lines[1:]]
+    else:
+        rows = [(number, *one) for number, line in lines for one in _people_of_line(line)]
+    for number, columns, fields in rows:
+        if len(fields) > len(columns):
+            message = f"{len(fields)} fields, but there are {len(columns)}: {', '.join(columns)}"
+            raise FormatError(message, file=PASTED, line=number)
+    table = [(line, dict(zip_longest(names, row, fillvalue=""))) for line, names, row in rows]
+    return _invited(table, PASTED)
+
+
+def _separator(line: str) -> str:
+    return next((sign for sign in "\t;," if sign in line), "\t")
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    if separator == "\t":
+        fields = line.split(separator)
+    else:
+        (fields,) = csv.reader([line], delimiter=separator)
+    return [original(field.strip()) for field in fields]
+
+
+def _people_of_line(line: str) -> list[tuple[Sequence[str], list[str]]]:
+    """The columns and fields of each person on a line without a header."""
+    separator = _separator(line)
+    if separator == "," and "@" not in line:  # a name: Lee, Ann
+        separator = "\t"
+    fields = _fields(line, separator)
+    mailboxes = [_MAILBOX.fullmatch(field) for field in fields if field]
+    people = [[part.strip(' "') for part in match.groups()] for match in mailboxes if match]
+    if len(people) == len(mailboxes):
+        return [(("name", "email"), person) for person in people]
+    at = next((place for place, field in enumerate(fields[:3]) if "@" in field), 2)
+    return [(_ORDERS[at], fields)]
 
 
 def _each(change: Callable[[str], str], cells: Iterable[Any]) -> list[Any]:

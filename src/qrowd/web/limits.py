@@ -57,7 +57,7 @@ BODIES = (
     (re.compile(r"/drafts(/.*)?"), LARGEST_UPLOAD),
     (re.compile(r"/api/campaigns(/[^/]+/(extensions|runs))?"), LARGEST_BODY),
     (re.compile(r"/campaigns/[^/]+/(extend|runs)"), LARGEST_BODY),
-    (re.compile(r"(/api)?/campaigns/[^/]+/(links|acts?|money|messages)"), LIST_BODY),
+    (re.compile(r"(/api)?/campaigns/[^/]+/(links|acts?|money|messages|people)"), LIST_BODY),
 )
 BODY_SECONDS = 30  # in which a body must be there,
 BODY_SPEED = 10_000  # and as many more as it takes at so many bytes a second

@@ -150,6 +150,8 @@ def _sent(store: Store, campaign: str, mailer: Mailer, address: str) -> Counter[
     from qrowd.collection.people import letters
     from qrowd.collection.people.mailer import send_all
 
+    with store.write(campaign) as work:
+        letters.release(work)  # what a page holds until somebody says how it goes out
     tally = send_all(store, campaign, mailer, address)
     for kind, words in DONE.items():
         if tally[kind]:

@@ -48,7 +48,8 @@ def my_data(work: Work, worker_id: int) -> dict[str, Any]:
             for row in work.db.execute(query).mappings()
         ]
 
-    data: dict[str, Any] = {"worker": workers.worker_of(work, worker_id).number}
+    row = workers.worker_of(work, worker_id)
+    data: dict[str, Any] = {"worker": row.number, "ask_again_at": row.ask_again_at}
     for name in _OWN:
         table = metadata.tables[name]
         data[name] = rows(table, table.c.worker_id == worker_id)
@@ -154,7 +155,12 @@ def _unsettled(work: Work, worker_id: int) -> bool:
 
 
 def _erase_rows(work: Work, worker_id: int) -> None:
-    columns: dict[str, Any] = {"forgotten_at": work.now, "key": work.key(), "name": None}
+    columns: dict[str, Any] = {
+        "forgotten_at": work.now,
+        "key": work.key(),
+        "name": None,
+        "ask_again_at": None,
+    }
     own = select(Person.table).where(Person.table.c.worker_id == worker_id)
     row = work.row(own, Person)
     if row is not None and work.plan.people.recognise:

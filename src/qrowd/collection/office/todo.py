@@ -27,6 +27,7 @@ MISSED = 0.5  # of those who tried it: a gold set that so many miss is perhaps w
 LONG_AGO = 2 * DAY
 NAMED = 20  # workers in a sentence
 LOOK = Text("office.need.look")
+INVITE = Text("office.cause.look.people")
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,8 @@ _BY_VERDICT = {
     "draft": Need(Text("office.need.draft"), "launch"),
     "paused": Need(Text("office.need.paused"), "resume"),
     "done": Need(Text("office.need.done"), "close"),
-    "nobody works": Need(Text("office.need.nobody-works"), page="/workers"),
-    "nobody yet": Need(Text("office.need.nobody-yet"), page="/workers"),
+    "nobody works": Need(Text("office.need.nobody-works"), page="/people", button=INVITE),
+    "nobody yet": Need(Text("office.need.nobody-yet"), page="/people", button=INVITE),
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Iterable
 
 from sqlalchemy import select
 
@@ -21,16 +22,14 @@ from qrowd.collection.plan.addresses import same_address
 PERSON, EMAIL, LINK = "person", "email", "link"
 
 
-def remember(work: Work, row: schema.ListedPerson, link_key: str) -> None:
-    """Keep that somebody declined; twice is fine."""
-    secret = workers.secret_of(work)
-    hashes = {
-        PERSON: _hash(secret, PERSON, f"{row.platform}\0{row.platform_id}"),
-        LINK: _hash(secret, LINK, link_key),
-    }
+def remember(work: Work, row: schema.ListedPerson, link_keys: Iterable[str]) -> None:
+    """Keep that somebody declined, whichever of their links they open later; twice is fine."""
+    texts = [(PERSON, f"{row.platform}\0{row.platform_id}"), *((LINK, key) for key in link_keys)]
     if row.email:
-        hashes[EMAIL] = _hash(secret, EMAIL, same_address(row.email))
-    for kind, digest in hashes.items():
+        texts.append((EMAIL, same_address(row.email)))
+    secret = workers.secret_of(work)
+    for kind, text in texts:
+        digest = _hash(secret, kind, text)
         same = work.own(declined) & (declined.c.kind == kind) & (declined.c.hash == digest)
         if not work.count(declined, same):
             work.insert(declined, kind=kind, hash=digest, at=work.now)
@@ -63,6 +62,12 @@ class DeclinedPeople:
         ):
             self.secrets[number] = secret
             self.hashes.add((number, kind, digest))
+
+    def has_here(self, platform_id: str) -> bool:
+        """Whether somebody known by this id has declined this campaign."""
+        secret = self.secrets.get(self.campaign, "")
+        digest = _hash(secret, PERSON, f"{self.platform}\0{platform_id}")
+        return (self.campaign, PERSON, digest) in self.hashes
 
     def has(self, platform_id: str, email: str) -> bool:
         """Whether somebody known by this id and address has declined."""

@@ -11,7 +11,7 @@ worker whom the organiser knows by the same name already.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -302,6 +302,11 @@ def _refuse_odd(wanted: PersonRow) -> None:
 
 
 def first_problem(rows: Sequence[PersonRow]) -> tuple[int, str] | None:
+    """The first thing that is wrong with people who are to be written to."""
+    return next(problems(rows), None)
+
+
+def problems(rows: Sequence[PersonRow]) -> Iterator[tuple[int, str]]:
     """What is wrong with people who are to be written to, and with which of them."""
     ids, addresses = dict[str, int](), dict[str, int]()
     for at, row in enumerate(rows):
@@ -309,15 +314,15 @@ def first_problem(rows: Sequence[PersonRow]) -> tuple[int, str] | None:
             _refuse_odd(row)
             address = wire_address(row.email).casefold() if row.email else ""
         except RuleError as error:
-            return at, str(error)
+            yield at, str(error)
+            continue
         if row.id in ids:
-            return at, f"{row.id!r} has a row already; each person has one"
-        if address in addresses:
-            return at, f"{row.email!r} is {rows[addresses[address]].id!r} already"
-        ids[row.id] = at
+            yield at, f"{row.id!r} has a row already; each person has one"
+        elif address in addresses:
+            yield at, f"{row.email!r} is {rows[addresses[address]].id!r} already"
+        ids.setdefault(row.id, at)
         if address:
-            addresses[address] = at
-    return None
+            addresses.setdefault(address, at)
 
 
 def take_off(work: Work, numbers: Sequence[int]) -> None:

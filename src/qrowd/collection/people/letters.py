@@ -50,6 +50,7 @@ WAITING, SENDING, SENT, REFUSED = "waiting", "sending", "sent", "refused"
 DOUBT_AFTER = 10 * MINUTE  # longer than any server's answers take: nobody is sending it any more
 REMIND_AFTER = DAY  # nobody is written to twice within
 PAUSES = (1, 5, 15, 60, 240)  # minutes until the next try, the last of them from then on
+HELD = 2**62  # a time that never comes
 LONGEST_LINE = 900  # of the 998 that mail may have
 MOST_TRIES = 20  # over some three days
 LATER, DOUBT = "later", "doubt"  # of an outcome, beside sent and refused
@@ -158,7 +159,12 @@ def funnel(work: Work) -> Funnel:
         assignment.c.kind == "judge",
         assignment.c.state.in_(VALID),
     )
-    gone = declined.people_declined(work)
+    # who came in and declined letters since is still on the list
+    refusing = declined.DeclinedPeople(work)
+    inside = [person for person in people if person.worker_id is not None]
+    gone = declined.people_declined(work) - sum(
+        refusing.has_here(person.platform_id) for person in inside
+    )
     return Funnel(
         invited=len(people) + gone,
         waiting=states[WAITING],
@@ -263,7 +269,7 @@ def decline(work: Work, link_text: str) -> None:
     """Whoever has this link is never written to again; twice is fine.
 
     Nothing is left of somebody who never came in but keyed hashes. Whoever came in keeps the link,
-    to answers and pay; the address and the letters are gone. `office.erasure.scrub` must follow.
+    to answers and pay; the address and the letters are gone. `scrub` of `erasure` must follow.
     """
     key, row = entry.person_of_link(work, link_text)
     if row is None:
@@ -274,7 +280,8 @@ def decline(work: Work, link_text: str) -> None:
 
 
 def _erase(work: Work, row: schema.ListedPerson, key: str) -> None:
-    declined.remember(work, row, key)
+    keys = work.db.scalars(select(link.c.key).where(link.c.person_id == row.id))
+    declined.remember(work, row, {key, *keys})
     if row.worker_id is None:
         entry.remove(work, [row.id])
     else:
@@ -370,6 +377,18 @@ def done(work: Work, number: int, outcome: Outcome) -> None:
         work.update(letter, mine, state=state, problem=outcome.problem)
 
 
+def hold(work: Work, numbers: Sequence[int]) -> None:
+    """Let letters wait until somebody says how they go out: by `release`, or `handed_out`."""
+    work.update(letter, letter.c.id.in_(numbers) & (letter.c.state == WAITING), next_at=HELD)
+
+
+def release(work: Work) -> None:
+    """Let the server send what was held."""
+    mine = select(listed_person.c.id).where(work.own(listed_person))
+    held = letter.c.person_id.in_(mine) & (letter.c.state == WAITING) & (letter.c.next_at == HELD)
+    work.update(letter, held, next_at=work.now)
+
+
 def handed_out(work: Work, numbers: Sequence[int]) -> None:
     """Mark letters as sent that the organiser's own mailer sends, from a file."""
     mine = letter.c.id.in_(numbers) & (letter.c.state == WAITING)
@@ -461,7 +480,7 @@ def words_of(work: Work, person: PersonLine, round: int, address: str) -> Words:
         "letter.paid" if pay else "letter.unpaid",
         "letter.link",
         "letter.decline",
-        "letter.from",
+        "letter.from" if plan.mail.sender else "letter.from.nobody",
     )
     body = plan.mail.text or "\n\n".join(template(id, language) for id in parts)
     subject = plan.mail.subject or template(f"letter.subject.{kind}", language)

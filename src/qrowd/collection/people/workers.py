@@ -212,6 +212,13 @@ def give_consent(work: Work, worker_id: int, version: str) -> None:
         work.insert(consent, worker_id=worker_id, version=version, text=terms.consent, at=work.now)
 
 
+def agree_to_be_asked(work: Work, worker_id: int, agreed: bool) -> None:
+    """Keep whether a worker may be asked again, for other work; agreeing twice changes nothing."""
+    if agreed != (worker_of(work, worker_id).ask_again_at is not None):
+        at = work.now if agreed else None
+        work.update(worker, worker.c.id == worker_id, ask_again_at=at)
+
+
 def write_message(work: Work, worker_id: int, text: str, *, from_worker: bool) -> None:
     """A message between organiser and worker."""
     if not text.strip() or len(text) > 10_000:

@@ -83,6 +83,7 @@ class Own(BaseModel):
     state: str
     out: Out | None
     consent_needed: bool
+    ask_again: bool
     unsettled: int
     owed: int
     batches: list[Batch]
@@ -116,6 +117,12 @@ class Way(BaseModel):
     form: dict[str, str]
 
 
+class AskAgain(BaseModel):
+    """Whether one may be asked again, for other work."""
+
+    agreed: bool
+
+
 class Asked(BaseModel):
     """Whether somebody can be forgotten at once, or open work and pay are settled first."""
 
@@ -147,6 +154,7 @@ def own_page(worker: Worker) -> dict[str, Any]:
             "state": row.state,
             "out": _out(work, row, own_appeals, failed) if row.state == "screened-out" else None,
             "consent_needed": workers.consent_needed(work, worker.worker),
+            "ask_again": row.ask_again_at is not None,
             "unsettled": ledger.unsettled(work, worker.worker),
             "owed": ledger.unsettled(work, worker.worker, ("owed",)),
             "batches": [
@@ -194,6 +202,13 @@ def _batch(row: Assignment, failed: list[str], can_appeal: bool) -> Batch:
 
 def _caller(worker: Member, settings: Settings) -> Caller:
     return Caller(worker.store, settings, f"worker {worker.worker}")
+
+
+@router.post("/ask-again", status_code=204)
+def agree_to_be_asked(wanted: AskAgain, worker: Worker) -> None:
+    """Say whether one may be asked again, for other work."""
+    with worker.write() as work:
+        workers.agree_to_be_asked(work, worker.worker, wanted.agreed)
 
 
 @router.post("/messages", status_code=204)

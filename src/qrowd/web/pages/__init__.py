@@ -3,6 +3,7 @@
 
     ADDRESS                        WHAT                                    MODULE
     /judge/NAME                    where workers judge; documents to read  judging
+    /decline/NAME?link=            where people say that they will not     people
     /set-up?code=  /sign-in        the first account; signing in           office
     /join?invitation=              an account by invitation                office
     /campaigns                     home: campaigns, drafts, their state    office
@@ -12,7 +13,8 @@
     /campaigns/NAME                on track or not; coverage; money        live
         /quality /systems /gold    what jobs found, check questions        quality
         /document  /documents      one with all that was said; broken ones documents
-        /workers  /links           workers, one worker; invitations        workers
+        /workers                   workers, one worker                     workers
+        /people                    who may come in; letters to people      people
         /act  /acts  /extend       acts, asked with their cost; the record acts
         /appeals  /batches         what waits                              acts
         /decisions  /experts/...   what experts decided; what they do      adjudication

@@ -12,6 +12,7 @@ import { about, problem, t } from "./texts.js";
 
 let current = null; // the batch that is being judged
 let worker = 0;
+let askAgain = false; // whether this worker may be asked for other work
 let way = null; // of judging
 
 // Where it is kept that this worker has read the instructions in this browser.
@@ -78,6 +79,7 @@ const start = step(async () => {
   }
   const me = await call("GET", "/me");
   worker = me.worker;
+  askAgain = me.ask_again;
   outbox.open(worker, (news) => current?.receive(news));
   await outbox.flush();
   if (document.getElementById("main").dataset.screen === "own") {
@@ -103,7 +105,7 @@ function askConsent() {
 }
 
 function instruct() {
-  screens.instructions(way, () => {
+  screens.instructions(way, askAgain, () => {
     store.put(readName(), true);
     next();
   });

@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { announce, button, closeDialog, h, mainButton, openDialog, show } from "./dom.js";
-import { failedChecks } from "./screens.js";
+import { askAgainBox, failedChecks } from "./screens.js";
 import { about, day, has, money, problem, t } from "./texts.js";
 
 export async function showOwnPage() {
@@ -22,7 +22,7 @@ export async function showOwnPage() {
     batches(me),
     messages(me),
     appeals(me),
-    ownData(),
+    ownData(me),
   );
 }
 
@@ -116,10 +116,11 @@ function appeals(me) {
   return h("section", h("h2", t("own.appeals")), h("ul.letters", letters));
 }
 
-function ownData() {
+function ownData(me) {
   return h(
     "section",
     h("h2", t("own.data")),
+    askAgainBox(me.ask_again),
     h("p", t("data.words")),
     h("div.actions", button(t("data.download"), download), button(t("forget"), askForget)),
   );

@@ -82,7 +82,24 @@ function screenOutWords(pay) {
   return t("instructions.screen-out", { pay: money(pay) });
 }
 
-export function instructions(way, next) {
+// Kept as soon as it is ticked; what could not be kept is not shown as ticked.
+export function askAgainBox(agreed) {
+  const state = h("span.quiet", { role: "status" });
+  const box = h("input", { type: "checkbox" });
+  box.checked = agreed;
+  box.addEventListener("change", async () => {
+    try {
+      await call("POST", "/ask-again", { agreed: box.checked });
+      state.textContent = ` ${t("saved.saved")}`;
+    } catch (error) {
+      box.checked = !box.checked;
+      state.textContent = ` ${problem(error)}`;
+    }
+  });
+  return h("label.ask-again", box, h("span", t("ask-again"), state));
+}
+
+export function instructions(way, askAgain, next) {
   const { examples, seconds_per_document: seconds, screen_out_pay: screenOutPay } = about;
   show(
     campaignMark(),
@@ -96,6 +113,7 @@ export function instructions(way, next) {
     seconds ? h("p", t("instructions.seconds", { n: seconds })) : null,
     screenOutPay === null ? null : h("p", screenOutWords(screenOutPay)),
     h("p", t("instructions.keys")),
+    askAgainBox(askAgain),
     h("div.actions", mainButton(t("start"), next)),
   );
 }
