@@ -53,6 +53,11 @@ class Text:
         return said.format_map(values)
 
 
+def template(id: str, language: str) -> str:
+    """The words of a text as they stand in its file, with `{name}` for values."""
+    return catalogue(language)[id]
+
+
 def _shown(value: Any, language: str) -> Any:
     if isinstance(value, Text):
         return value.say(language)

@@ -30,7 +30,7 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.verification import broken
 from qrowd.collection.judging import submission
-from qrowd.collection.people import entry
+from qrowd.collection.people import entry, letters
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.record import audit
 from qrowd.collection.record.act import all_acts
@@ -153,6 +153,21 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
         details = {"appeal": refused_and_appealed(site), "won": True, "reply": "yes"}
     elif act == "change entry":
         details = {"entry": "listed"}
+    elif act == "change mail":
+        details = {"contact": "ann@example.org", "per_minute": 5}
+    elif act == "invite people":
+        details = {"people": "ann;Ann;ann@example.org"}
+    elif act in ("remind", "mark refused", "settle doubt"):
+        written_to(site, "doubt" if act == "settle doubt" else "sent")
+        details = {
+            "remind": {},
+            "mark refused": {"addresses": "ann@example.org"},
+            "settle doubt": {"sent": False},
+        }[act]
+    elif act in ("send digests", "stop digests"):
+        if act == "stop digests":
+            performed(site, "send digests", {"addresses": "ann@example.org"})
+        details = {"addresses": "ann@example.org"}
     elif act in ("list people", "make links"):
         details = {"people": ["ann", "bob"]}
     elif act in ("take off list", "revoke links"):
@@ -161,6 +176,15 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
     elif act == "extend":
         return lambda: extended(site)
     return lambda: performed(site, act, details)
+
+
+def written_to(site: Site, outcome: str) -> None:
+    """Somebody whose invitation went out a day ago, or may have."""
+    performed(site, "invite people", {"people": "ann;Ann;ann@example.org"})
+    (waiting,) = site.work(letters.waiting)
+    site.work(letters.begin, waiting.letter)
+    site.work(letters.done, waiting.letter, letters.Outcome(outcome))
+    site.clock.forward(25 * 60)
 
 
 UNDONE = [name for name, one in all_acts().items() if not one.final and name != "launch"]

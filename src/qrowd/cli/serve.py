@@ -41,6 +41,18 @@ def _ways() -> tuple[str, ...]:
     default="",
     help="The public address of this server, if it is behind a proxy.",
 )
+@opt.option(
+    "--mail",
+    metavar="URL",
+    default="",
+    help="Send letters and digests by this server: smtp://USER@HOST:587 (STARTTLS) or smtps://...; "
+    "the password is in QROWD_MAIL_PASSWORD.",
+)
+@opt.option(
+    "--mail-password-file",
+    metavar="FILE",
+    help="Where the password is instead; only you may be able to read it (mode 0600).",
+)
 @opt.count("--processes", 1, "How many processes answer requests.", most=64)
 @opt.with_default(
     "--log-level",
@@ -68,6 +80,8 @@ def command(
     host: str,
     port: int,
     address: str,
+    mail: str,
+    mail_password_file: str | None,
     processes: int,
     log_level: str,
     log_format: str,
@@ -109,10 +123,16 @@ def command(
             say("qrowd: stop with Ctrl-C")
             serve(settings, host, port)
         return
+    password = ""
+    if mail:
+        from qrowd.collection.people.mailer import Mailer, mail_password
+
+        password = mail_password(mail_password_file)
+        Mailer.of(mail, password)  # what is wrong with it is said now
     folder = Path(place)
     if folder.is_file():
         folder, database = folder.resolve().parent, database or str(folder)
-    settings = Settings.of_folder(folder, database, public, log_level, log_format)
+    settings = Settings.of_folder(folder, database, public, log_level, log_format, mail, password)
     _welcome(settings)
     serve(settings, host, port, processes)
 

@@ -27,7 +27,7 @@ HEADER_SECONDS = 30.0  # a request's headers come within these, or twice as many
 START_SECONDS = 60  # uvicorn's 5 are too few on a busy machine: it would end each before it began
 AGAIN_AFTER = 5.0  # seconds after which a process that has ended is missed
 # settings that several processes learn from the environment: QROWD_FOLDER, ...
-_SHARED = ("folder", "database", "address", "log_level", "log_format")
+_SHARED = ("folder", "database", "address", "log_level", "log_format", "mail")
 _log = logging.getLogger(__name__)
 
 

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import os
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from itsdangerous import URLSafeTimedSerializer
@@ -28,6 +28,9 @@ class Settings:
     address: str = "http://127.0.0.1:8000"
     log_level: str = "warning"
     log_format: str = "text"
+    #: the mail server, "" for none; its password is only known to the process that sends
+    mail: str = ""
+    mail_password: str = field(default="", repr=False)
 
     @classmethod
     def of_folder(
@@ -37,12 +40,23 @@ class Settings:
         address: str = "",
         log_level: str = "warning",
         log_format: str = "text",
+        mail: str = "",
+        mail_password: str = "",
     ) -> Settings:
         """The settings of a server whose data are in `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
         database = database or str(folder / "qrowd.db")
         address = (address or cls.address).rstrip("/")
-        return cls(folder, database, secret_of(folder), address, log_level, log_format)
+        return cls(
+            folder,
+            database,
+            secret_of(folder),
+            address,
+            log_level,
+            log_format,
+            mail,
+            mail_password,
+        )
 
     @property
     def secure_cookies(self) -> bool:

@@ -23,11 +23,14 @@ from sqlalchemy import func, select
 import qrowd as q
 from qrowd.collection.adjudication import cases
 from qrowd.collection.database.opening import open_store
-from qrowd.collection.database.schema import assignment, campaign, content, document
+from qrowd.collection.database.schema import assignment, campaign, content, declined, document
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.drafts.draft import open_draft
 from qrowd.collection.drafts.plan_file import plan_of
 from qrowd.collection.judging.submission import sweep
+from qrowd.collection.office import erasure
+from qrowd.collection.office.digest import send_digests
+from qrowd.collection.people.mailer import Mailer, send_due
 from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export, given_names
@@ -46,6 +49,7 @@ from qrowd.web.settings import Settings
 SWEEP_EVERY = 20.0  # seconds
 PAUSE = 0.5
 REFRESH = 15 * 60_000
+LETTERS_EVERY, LONGEST_PAUSE = 2.0, 300.0  # seconds between looks for letters
 METHOD = "auto"  # what pages are shown first
 _log = logging.getLogger(__name__)
 
@@ -289,10 +293,55 @@ def draw_one(store: Store, folder: Path, undrawn: list[str]) -> bool:
     return True
 
 
+def scrub_declined(store: Store, until: int) -> int:
+    """Leave no bytes of people who declined after a moment; when the last of them did."""
+    with store.snapshot() as db:
+        newest = db.scalar(select(func.max(declined.c.at))) or 0
+    if newest > until:
+        erasure.scrub(store)
+    return newest
+
+
+def send_letters(store: Store, mailer: Mailer, address: str, stop: Any) -> None:
+    """Send what is due in every campaign, letters and digests, until `stop`.
+
+    In a thread of its own: a slow mail server holds up no job, and no job a letter.
+    """
+    pause = LETTERS_EVERY
+    while not stop.wait(pause):
+        try:
+            for number in _campaigns(store, "running", "paused"):
+                send_due(store, number, mailer, address, stop)
+            for number in _campaigns(store, "running", "paused", "closed"):
+                send_digests(store, number, mailer, address)
+        except Exception:  # the mail server or the database is away: letters wait
+            _log.warning("letters not sent", exc_info=True)
+            pause = min(2 * pause, LONGEST_PAUSE)
+        else:
+            pause = LETTERS_EVERY
+        mailer.close()  # until there is something to send again
+
+
 def work_forever(settings: Settings, stop: Any = None) -> None:
     """The life of the process for jobs: until the event `stop`, or until its server is gone."""
     store = open_store(settings.database)
     ended = stop or threading.Event()
+    over = threading.Event()
+    mailing = threading.Thread(target=lambda: None)
+    if settings.mail:
+        mailer = Mailer.of(settings.mail, settings.mail_password)
+        arguments = (store, mailer, settings.address, over)
+        mailing = threading.Thread(target=send_letters, args=arguments, daemon=True)
+    mailing.start()
+    try:
+        _work(store, settings, ended)
+    finally:
+        over.set()
+        mailing.join(5)  # a letter that is being handed over would be in doubt
+
+
+def _work(store: Store, settings: Settings, ended: Any) -> None:
+    scrubbed = 0
     swept, pause, undrawn = 0.0, PAUSE, list[str]()
     server = multiprocessing.parent_process()
     while not ended.is_set() and (server is None or server.is_alive()):
@@ -300,6 +349,7 @@ def work_forever(settings: Settings, stop: Any = None) -> None:
             if time.monotonic() - swept > SWEEP_EVERY:
                 due, asked = sweep_all(store), refresh_all(store, settings.folder)
                 undrawn = undrawn_documents(store, settings.folder)
+                scrubbed = scrub_declined(store, scrubbed)
                 _log.debug("sweep", extra={"due": due, "asked": asked, "undrawn": len(undrawn)})
                 swept = time.monotonic()
             busy = run_one(store, settings.folder) or draw_one(store, settings.folder, undrawn)

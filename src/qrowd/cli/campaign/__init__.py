@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 import click
 
-from qrowd.cli.campaign import database, office, plan, publishing, robots
+from qrowd.cli.campaign import database, letters, office, plan, publishing, robots
 from qrowd.cli.verbs import Family
 from qrowd.errors import MissingExtraError
 
@@ -25,6 +25,8 @@ from qrowd.errors import MissingExtraError
         office.status,
         office.act,
         office.people,
+        letters.invite,
+        letters.invited,
         office.links,
         office.pay,
         office.review,

@@ -232,7 +232,7 @@ def links(
         page = f"{address.rstrip('/')}/judge/{quote(work.name, safe='')}?link="
     links = [page + quote(text, safe="") for _, text in made]
     show_people({"person": [person for person, _ in made], "link": links}, output, as_json)
-    say(f"act {number}: {_counted(made, 'link')}; undo it with `act --undo {number}`")
+    say(f"act {number}: {counted(made, 'link')}; undo it with `act --undo {number}`")
 
 
 @opt.command()
@@ -242,7 +242,7 @@ def links(
 @click.option(
     "--file",
     metavar="FILE",
-    help="More people: a table with id, and if wanted name, email, language.",
+    help="More people: a table with person, email, name, language, platform id, or some of them.",
 )
 @opt.switch("--off", help="Take these people off the list instead.")
 @opt.output
@@ -269,7 +269,7 @@ def people(
       qrowd campaign people campaign.db bob --off
       qrowd campaign people campaign.db
     """
-    from qrowd.collection.people import entry
+    from qrowd.collection.people import entry, letters
     from qrowd.collection.record import audit
 
     if off and (file or not people):
@@ -281,40 +281,29 @@ def people(
         campaign = store.only(name)
         if people or file:
             rows = [entry.PersonRow(person.strip()) for person in people]
-            rows += _people_in(file) if file else []
+            rows += people_in(file) if file else []
             with store.write(campaign) as work:
                 number = audit.perform(work, user(), "list people", {"people": rows})
                 stored = audit.details_of(audit.act_numbered(work, number))
             new = [*stored["made"], *stored["back"]]
-            say(f"act {number}: {_counted(new, 'person', 'people')} put on the list")
+            say(f"act {number}: {counted(new, 'person', 'people')} put on the list")
             return
         with store.read(campaign) as work:
-            lines = entry.people(work)
-    table = {
-        "person": [f"p{line.id}" for line in lines],
-        "id": [line.platform_id for line in lines],
-        "name": [line.name for line in lines],
-        "email": [line.email for line in lines],
-        "language": [line.language for line in lines],
-        "state": [line.state for line in lines],
-        "worker": [f"w{line.number}" if line.number else "" for line in lines],
-        "link": ["yes" if line.key and line.state == entry.LISTED else "no" for line in lines],
-    }
+            table = letters.list_of(work)
     show_people(table, output, as_json)
 
 
-def _people_in(file: str) -> list[PersonRow]:
-    """The people of a table, which a spreadsheet may have saved."""
-    from qrowd.collection.people.entry import PersonRow
-    from qrowd.io.people import read_people
+def people_in(file: str) -> list[PersonRow]:
+    """The people of a table, which a spreadsheet may have saved; what is wrong has its line."""
+    from qrowd.collection.people.entry import PersonRow, first_problem
+    from qrowd.io.people import read_invited
 
-    table = read_people(file)
-    fields = ("id", "name", "email", "language")
-    if not {"id"} <= table.keys() <= set(fields):
-        message = f"the columns must be id and, if wanted, {', '.join(fields[1:])}"
-        raise FormatError(message, file=file, line=1)
-    rows = zip(*([str(cell or "") for cell in cells] for cells in table.values()), strict=True)
-    return [PersonRow(**dict(zip(table, row, strict=True))) for row in rows]
+    table = read_invited(file)
+    rows = [PersonRow(**columns) for _, columns in table]
+    problem = first_problem(rows)
+    if problem is not None:
+        raise FormatError(problem[1], file=file, line=table[problem[0]][0])
+    return rows
 
 
 def _act_on_each(database: str, name: str | None, people: tuple[str, ...], act: str) -> None:
@@ -329,7 +318,8 @@ def _act_on_each(database: str, name: str | None, people: tuple[str, ...], act: 
             say(f"act {number}: {act}: {person}; undo it with `act --undo {number}`")
 
 
-def _counted(items: Sized, one: str, many: str = "") -> str:
+def counted(items: Sized, one: str, many: str = "") -> str:
+    """How many there are, in words."""
     return f"{len(items)} {one if len(items) == 1 else many or one + 's'}"
 
 

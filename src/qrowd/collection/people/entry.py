@@ -11,17 +11,19 @@ worker whom the organiser knows by the same name already.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from itsdangerous import BadSignature, URLSafeSerializer
-from sqlalchemy import ColumnElement, func, or_, select
+from sqlalchemy import ColumnElement, FromClause, Select, func, or_, select
 
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import letter, link, listed_person, person, token, worker
 from qrowd.collection.database.store import Work
 from qrowd.collection.people import workers
+from qrowd.collection.people.declined import DeclinedPeople
+from qrowd.collection.plan.addresses import wire_address
 from qrowd.collection.plan.platforms import Arrival, is_plain, provider_of
 from qrowd.collection.plan.sections import DAY
 from qrowd.errors import RuleError
@@ -33,6 +35,7 @@ NEEDS_LINK = "this work is for people with a link of their own; please ask for y
 NOT_LISTED = "you are not among the people of this work; please ask those who told you of it"
 NO_PLACES = "all places are taken; please ask those who told you of this work"
 ENDED = "this link has ended; please ask for a new one"
+DECLINED = "all of them have said that they are not interested; nobody may write to them again"
 CHANGED = "this link is not complete; please copy all of it"
 
 
@@ -72,10 +75,7 @@ def admitted(work: Work, link: str = "", parameters: Mapping[str, str] | None = 
 
 
 def _by_link(work: Work, text: str) -> Entrant:
-    try:
-        signed = _signer(work).loads(text)
-    except BadSignature:
-        raise RuleError("expired-link", CHANGED) from None
+    signed = _signed(work, text)
     if isinstance(signed, dict):  # sent before there were lists: it says who and until when
         name, until = str(signed["person"]), signed["until"]
         row = listed_as(work, name)
@@ -91,6 +91,24 @@ def _by_link(work: Work, text: str) -> Entrant:
     if until <= work.now or (row and row.state == OFF):
         raise RuleError("expired-link", ENDED)
     return Entrant(work.plan.platform.preset, name, _known(work, name, row), row)
+
+
+def _signed(work: Work, text: str) -> Any:
+    try:
+        return _signer(work).loads(text)
+    except BadSignature:
+        raise RuleError("expired-link", CHANGED) from None
+
+
+def person_of_link(work: Work, text: str) -> tuple[str, schema.ListedPerson | None]:
+    """A link's key, and whose it is, ended or not; None for somebody who is not on the list."""
+    signed = _signed(work, text)
+    if isinstance(signed, dict):  # as in `_by_link`
+        return text, listed_as(work, str(signed["person"]))
+    joined = listed_person.join(link, link.c.person_id == listed_person.c.id)
+    own = work.own(listed_person) & (link.c.key == signed)
+    query = select(listed_person).select_from(joined).where(own)
+    return str(signed), work.row(query, schema.ListedPerson)
 
 
 class _LinkedPerson(schema.ListedPerson):
@@ -221,24 +239,45 @@ def person_called(work: Work, name: str) -> schema.ListedPerson:
 
 @dataclass(frozen=True)
 class OnList:
-    """The numbers of people's rows of the list; those that were made, and that are back on it."""
+    """The numbers of people's rows of the list; those that were made, that are back on it, and
+    that have another address now.
+    """
 
     people: list[int]
     made: list[int]
     back: list[int]
+    moved: list[int] = field(default_factory=list)
+    declined: int = 0  # people who want no letters, and are not put on it
 
 
 def put_on_list(work: Work, wanted: Sequence[PersonRow]) -> OnList:
-    """Put people on the list; who is known by the same id, name or address is the same person."""
-    known, ids, back, new = _Known(work), list[str](), list[int](), dict[str, dict[str, Any]]()
+    """Put people on the list; who is known by the same id, name or address is the same person.
+
+    What is said of somebody who is on it replaces what was known. Who declined stays off it.
+    """
+    known, refusing = _Known(work), DeclinedPeople(work)
+    ids, back, new = list[str](), list[int](), dict[str, dict[str, Any]]()
+    moved, declined = list[int](), 0
     for one in wanted:
         _refuse_odd(one)
+        if refusing.has(one.id, one.email):
+            declined += 1
+            continue
         row, came = known.on_list(one.id), None
         if row is None:
             came = known.worker(one.id)
             row = known.came.get(came.worker_id) if came else None
         if row is not None and row.state == OFF and row.id not in back:
             back.append(row.id)
+        if row is not None:
+            said = {name: getattr(one, name) for name in ("name", "email", "language")}
+            other = {
+                name: text for name, text in said.items() if text not in ("", getattr(row, name))
+            }
+            if other:
+                work.update(listed_person, listed_person.c.id == row.id, **other)
+            if "email" in other:
+                moved.append(row.id)
         ids.append(row.platform_id if row else came.platform_id if came else one.id)
         if row is None:
             new[ids[-1]] = {
@@ -254,7 +293,8 @@ def put_on_list(work: Work, wanted: Sequence[PersonRow]) -> OnList:
     work.insert_all(listed_person, list(new.values()))
     names = select(listed_person.c.platform_id, listed_person.c.id).where(work.own(listed_person))
     numbers = dict(work.db.execute(names).all())
-    return OnList([numbers[name] for name in ids], [numbers[name] for name in new], back)
+    people, made = ([numbers[name] for name in names] for names in (ids, new))
+    return OnList(people, made, back, moved, declined)
 
 
 def _refuse_odd(wanted: PersonRow) -> None:
@@ -263,11 +303,41 @@ def _refuse_odd(wanted: PersonRow) -> None:
         raise RuleError("malformed", "names, emails and languages are short text in one line")
 
 
+def first_problem(rows: Sequence[PersonRow]) -> tuple[int, str] | None:
+    """What is wrong with people who are to be written to, and with which of them."""
+    ids, addresses = dict[str, int](), dict[str, int]()
+    for at, row in enumerate(rows):
+        try:
+            _refuse_odd(row)
+            address = wire_address(row.email).casefold() if row.email else ""
+        except RuleError as error:
+            return at, str(error)
+        if row.id in ids:
+            return at, f"{row.id!r} has a row already; each person has one"
+        if address in addresses:
+            return at, f"{row.email!r} is {rows[addresses[address]].id!r} already"
+        ids[row.id] = at
+        if address:
+            addresses[address] = at
+    return None
+
+
 def take_off(work: Work, numbers: Sequence[int]) -> None:
     """Close all doors to people of the list; what they judged stays."""
     mine = _numbered(work, numbers)
     _end_sessions(work, token.c.worker_id.in_(select(listed_person.c.worker_id).where(mine)))
     work.update(listed_person, mine, state=OFF)
+
+
+def take_back(work: Work, numbers: Sequence[int]) -> None:
+    """Take people off the list who were put on it; those who were written to are only taken off, or
+    they might be written to again.
+    """
+    written = select(letter.c.person_id).where(letter.c.state != "waiting")
+    mine = _numbered(work, numbers) & listed_person.c.id.in_(written)
+    kept = list(work.db.scalars(select(listed_person.c.id).where(mine)))
+    take_off(work, kept)
+    remove(work, [number for number in numbers if number not in kept])
 
 
 def remove(work: Work, numbers: Sequence[int]) -> None:
@@ -309,14 +379,23 @@ class PersonLine(schema.ListedPerson):
 
 def people(work: Work, after: int = 0, limit: int | None = None) -> list[PersonLine]:
     """The list, those who were taken off too, by number from `after` on."""
+    query = lines(work).where(listed_person.c.id > after)
+    return work.rows(query.order_by(listed_person.c.id).limit(limit), PersonLine)
+
+
+def lines(
+    work: Work,
+    *more: ColumnElement[Any],
+    joined: Callable[[FromClause], FromClause] = lambda rows: rows,
+) -> Select[Any]:
+    """The query for the columns of `PersonLine`, and for more, of what is joined to them."""
     good = (link.c.revoked_at.is_(None)) & (link.c.expires_at > work.now)
     newest = select(func.max(link.c.id)).where(link.c.person_id == listed_person.c.id, good)
-    joined = listed_person.outerjoin(
+    rows = listed_person.outerjoin(
         link, link.c.id == newest.correlate(listed_person).scalar_subquery()
     ).outerjoin(worker, worker.c.id == listed_person.c.worker_id)
-    query = select(listed_person, worker.c.number, link.c.key, link.c.expires_at)
-    mine = query.select_from(joined).where(work.own(listed_person), listed_person.c.id > after)
-    return work.rows(mine.order_by(listed_person.c.id).limit(limit), PersonLine)
+    query = select(listed_person, worker.c.number, link.c.key, link.c.expires_at, *more)
+    return query.select_from(joined(rows)).where(work.own(listed_person))
 
 
 # --- links ----------------------------------------------------------------------------------------
@@ -338,7 +417,10 @@ def new_links(work: Work, people: Sequence[int], days: float) -> list[int]:
 
 def make_link(work: Work, name: str, days: float = 30) -> str:
     """The signed text that lets somebody in for so many days, who is put on the list for it."""
-    numbers = new_links(work, put_on_list(work, [PersonRow(name)]).people, days)
+    people = put_on_list(work, [PersonRow(name)]).people
+    if not people:
+        raise RuleError("not-allowed", DECLINED)
+    numbers = new_links(work, people, days)
     return links_numbered(work, numbers)[0][1]
 
 

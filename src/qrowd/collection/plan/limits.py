@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qrowd.collection.plan.platforms import OUTCOMES
+from qrowd.collection.plan.addresses import wire_address
+from qrowd.collection.plan.platforms import OUTCOMES, is_plain
 from qrowd.collection.plan.sections import CHECKS, SURELY, Plan
-from qrowd.errors import InputError
+from qrowd.errors import InputError, RuleError
 from qrowd.io.plan_files import find_line, parsed_toml, table_at
 from qrowd.texts import Text
 
 LARGEST = 10**15  # minor units: far beyond any budget, well within every database
 LONGEST_NAME = 100
+MAIL_HOLES = {"name", "title", "sender", "contact", "pay", "minutes", "until", "link", "decline"}
 NAME_LACKS = frozenset("/\\?#%") | {chr(code) for code in range(32)}
 
 
@@ -49,7 +51,7 @@ class Complaint:
 
 def complaints(plan: Plan) -> Iterator[Complaint]:
     """Everything that is wrong."""
-    for part in (_campaign, _scale, _batches, _way, _checks, _money, _platform, entry):
+    for part in (_campaign, _scale, _batches, _way, _checks, _money, _platform, entry, mail):
         yield from part(plan)
 
 
@@ -184,6 +186,34 @@ def entry(plan: Plan) -> Iterator[Complaint]:
             shape = ""
         if not name or not shape:
             yield Complaint.of("platform.shapes", "office.plan.shapes", shape=repr(text))
+
+
+def mail(plan: Plan) -> Iterator[Complaint]:
+    """What is wrong with letters."""
+    letters = plan.mail
+    if letters.contact:
+        try:
+            wire_address(letters.contact)
+        except RuleError as error:
+            yield Complaint.of("mail.contact", "office.plan.mail.contact", problem=str(error))
+    if not is_plain(letters.sender):
+        yield Complaint.of("mail.sender", "office.plan.mail.line")
+    if not is_plain(letters.subject):
+        yield Complaint.of("mail.subject", "office.plan.mail.line")
+    for key in ("subject", "text"):
+        text = getattr(letters, key)
+        try:
+            parsed = [(name, form, kind) for _, name, form, kind in string.Formatter().parse(text)]
+        except ValueError:
+            yield Complaint.of(f"mail.{key}", "office.plan.mail.braces")
+            continue
+        names = {name for name, _, _ in parsed if name is not None}
+        plain = all(not form and kind is None for _, form, kind in parsed)
+        if names - MAIL_HOLES or not plain:
+            holes = ", ".join(f"{{{name}}}" for name in sorted(MAIL_HOLES))
+            yield Complaint.of(f"mail.{key}", "office.plan.mail.hole", holes=holes)
+        elif key == "text" and text and not {"link", "decline"} <= names:
+            yield Complaint.of("mail.text", "office.plan.mail.link")
 
 
 def _template_problem(redirect: str) -> Text | None:

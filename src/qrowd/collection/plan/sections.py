@@ -289,6 +289,28 @@ class Releasing:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Mail:
+    """`[mail]`: letters to people on the campaign's list."""
+
+    contact: str = param("", "the address that letters come from; nothing is sent without it")
+    sender: str = param("", "who asks, in words; the contact if empty")
+    per_minute: int = param(
+        30, "how many letters are sent in a minute at most", at_least=1, at_most=10_000
+    )
+    subject: str = param("", "the subject in your own words; may hold {name}")
+    text: str = param(
+        "",
+        "the letter in your own words, for invitations and reminders alike; must hold {link} and "
+        "{decline}, and may hold {name}, {pay}, {minutes}, {until}, {sender}",
+    )
+
+    @property
+    def who(self) -> str:
+        """Who asks."""
+        return self.sender or self.contact
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """A whole plan; `text` is the file it was read from."""
 
@@ -304,6 +326,7 @@ class Plan:
     people: People = field(default_factory=People)
     platform: Platform = field(default_factory=Platform)
     release: Releasing = field(default_factory=Releasing)
+    mail: Mail = field(default_factory=Mail)
     text: str = ""
 
     @property

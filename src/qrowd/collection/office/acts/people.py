@@ -61,7 +61,7 @@ class ChangeEntry(Act):
             raise RuleError("conflict", "this is how people come in already")
         if STRICTER[after.entry] > STRICTER[before.entry]:
             entry.end_sessions_without_link(work)
-        _store(work, after.text)
+        store_plan(work, after.text)
         return {"plan": {"entry": before.people.entry, "places": before.platform.places}}
 
     def _changed(self, plan: Plan) -> Plan:
@@ -70,7 +70,7 @@ class ChangeEntry(Act):
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
-        _store(work, _with(work.plan, **stored["plan"]).text)
+        store_plan(work, _with(work.plan, **stored["plan"]).text)
 
     def foretell(self, work: Work) -> Consequence:
         after, taken = self._changed(work.plan), entry.places_taken(work)
@@ -86,7 +86,8 @@ def _with(plan: Plan, entry: str, places: int) -> Plan:
     return stored_plan(rewritten(text, "platform", {"places": places or None}))
 
 
-def _store(work: Work, text: str) -> None:
+def store_plan(work: Work, text: str) -> None:
+    """Another text of the campaign's plan."""
     work.update(campaign, campaign.c.id == work.campaign, plan=text)
 
 
@@ -111,6 +112,8 @@ class People(Kind):
     """
 
     more: bool = False
+    #: two different rows for one person are refused, and so is what is no address
+    strict: bool = False
     sign = "PEOPLE"
     input = "words"
 
@@ -119,6 +122,9 @@ class People(Kind):
         if not isinstance(rows, list | tuple):
             raise RuleError("bad-value", f"{name} must be people, one a line")
         wanted = [self._row(row) for row in rows if not isinstance(row, str) or row.strip()]
+        problem = entry.first_problem(wanted) if self.strict else None
+        if problem is not None:
+            raise RuleError("bad-value", f"row {problem[0] + 1}: {problem[1]}")
         wanted = list({row.id: row for row in wanted}.values())
         if not 1 <= len(wanted) <= MOST_PEOPLE:
             raise RuleError("bad-value", f"{name} must be 1 to {MOST_PEOPLE:,} people, one a line")
@@ -152,7 +158,7 @@ class ListAct(Act):
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
         work.delete(link, link.c.id.in_(stored.get("links", ())), _own_links(work))
-        entry.remove(work, stored["made"])
+        entry.take_back(work, stored["made"])
         entry.take_off(work, stored["back"])
 
 
@@ -170,7 +176,9 @@ class ListPeople(ListAct):
 
     def do(self, work: Work) -> Details:
         done = entry.put_on_list(work, self.people)
-        if not done.made and not done.back:
+        if not done.people:
+            raise RuleError("not-allowed", entry.DECLINED)
+        if not done.made and not done.back and not done.moved:
             raise RuleError("conflict", "all of them are on the list already")
         return {"made": done.made, "back": done.back}
 
@@ -246,6 +254,8 @@ class MakeLinks(ListAct):
 
     def do(self, work: Work) -> Details:
         done = entry.put_on_list(work, self.people)
+        if not done.people:
+            raise RuleError("not-allowed", entry.DECLINED)
         links = entry.new_links(work, list(dict.fromkeys(done.people)), self.days)
         return {"made": done.made, "back": done.back, "links": links}
 
