@@ -125,6 +125,8 @@ def save_example_files(folder: Path) -> None:
         main(["campaign", "import", database, str(folder / "earlier.tsv")])
         main(["campaign", "release", database, "-o", str(folder / "release.zip"), "--yes"])
         _save_tested_campaign(folder)
+        main(["campaign", "act", database, "bonus", "worker=1", "amount=100"])
+        main(["campaign", "pay", database, "-o", str(folder / "payout.csv")])
 
 
 def _save_tested_campaign(folder: Path) -> None:

@@ -172,7 +172,7 @@ def _put_on_list(work: Work, act: QualifyPeople) -> str:
         return str(error)
     new = audit.details_of(audit.act_numbered(work, number))["qualified"]
     known = len(act.passed.shares) - len(new)
-    others = f" ({thousands(known)} were, or are off it)" if known else ""
+    others = f" ({thousands(known)} were before, are off it, or declined)" if known else ""
     return (
         f"act {number}: {thousands(len(new))} put on the list{others}, and need no test here; "
         f"undo it with `act --undo {number}`"

@@ -15,6 +15,7 @@ from qrowd.collection.database.schema import campaign, link, listed_person, work
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.submission import passed_here
 from qrowd.collection.people import entry, workers
+from qrowd.collection.people.declined import DeclinedPeople
 from qrowd.collection.people.entry import MOST_PEOPLE, OFF, PersonRow
 from qrowd.collection.plan import limits
 from qrowd.collection.plan.sections import ENTRIES, Pay, Plan
@@ -207,7 +208,9 @@ class QualifyPeople(ListAct):
             raise RuleError("closed", "this campaign is closed; nobody can qualify for it any more")
         shares = self._new(work)
         if not shares:
-            raise RuleError("conflict", "none of them is new: they are qualified, or off the list")
+            raise RuleError(
+                "conflict", "none of them is new: they are qualified, off the list, or declined"
+            )
         done = entry.put_on_list(work, [PersonRow(name) for name in shares])
         for number, share in zip(done.people, shares.values(), strict=True):
             marks = {"qualified_at": work.now, "test_share": share}
@@ -218,12 +221,14 @@ class QualifyPeople(ListAct):
         return {"made": done.made, "back": done.back, "qualified": sorted(set(done.people))}
 
     def _new(self, work: Work) -> dict[str, float]:
-        """Those who are not qualified yet; whoever was taken off the list stays off it."""
+        """Those who are not qualified yet; who was taken off the list, or declined, stays so."""
+        declined = DeclinedPeople(work)
         rows = {name: entry.listed_as(work, name) for name in self.passed.shares}
         return {
             name: share
             for name, share in self.passed.shares.items()
-            if not (row := rows[name]) or (row.state != OFF and row.qualified_at is None)
+            if (not (row := rows[name]) or (row.state != OFF and row.qualified_at is None))
+            and not declined.has(name, "")
         }
 
     @staticmethod
