@@ -95,7 +95,7 @@ def sets_of_try(work: Work) -> list[TrySet]:
     """The test: the sets of one try."""
     wanted = work.plan.qualification.sets
     if not wanted:
-        raise RuleError("not-found", "this campaign has no qualification: its plan has none")
+        raise RuleError("wrong-state", "this campaign has no qualification: its plan has none")
     s = judging_set.c
     mine = (work.own(judging_set), s.role == "qualification", s.open == 1)
     chosen = list(work.db.scalars(select(s.id).where(*mine).order_by(s.id).limit(wanted)))

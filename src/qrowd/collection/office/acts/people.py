@@ -206,7 +206,7 @@ class QualifyPeople(ListAct):
     def do(self, work: Work) -> Details:
         if work.state == "closed":
             raise RuleError("closed", "this campaign is closed; nobody can qualify for it any more")
-        shares = self._new(work)
+        shares = self.new(work)
         if not shares:
             raise RuleError(
                 "conflict", "none of them is new: they are qualified, off the list, or declined"
@@ -220,7 +220,7 @@ class QualifyPeople(ListAct):
         workers.skip_test(work, ids)
         return {"made": done.made, "back": done.back, "qualified": sorted(set(done.people))}
 
-    def _new(self, work: Work) -> dict[str, float]:
+    def new(self, work: Work) -> dict[str, float]:
         """Those who are not qualified yet; who was taken off the list, or declined, stays so."""
         declined = DeclinedPeople(work)
         rows = {name: entry.listed_as(work, name) for name in self.passed.shares}
@@ -243,7 +243,7 @@ class QualifyPeople(ListAct):
         ListAct.undo(work, stored)
 
     def foretell(self, work: Work) -> Consequence:
-        new = len(self._new(work))
+        new = len(self.new(work))
         follows = ["follows"] if new == len(self.passed.shares) else ["follows", "known"]
         return self.ask(work, *follows, n=new, known=len(self.passed.shares) - new)
 
