@@ -99,6 +99,8 @@ def save_example_files(folder: Path) -> None:
     q.save(crowd, folder / "crowd.tsv")
     first = next(iter(crowd.assessors))
     (folder / "people.tsv").write_text(f"assessor\tkind\n{first}\tmachine\nnobody\tperson\n")
+    invited = "person\temail\tname\tlanguage\ncat\tcat@example.org\tCat Ö.\tde\n"
+    (folder / "invited.tsv").write_text(invited)
     q.save(_texts(crowd.pairs.documents), folder / "docs.jsonl")
     votes = crowd.to_polars().rename({"doc": "url", "assessor": "who", "grade": "stars"})
     votes.write_csv(folder / "votes.csv")

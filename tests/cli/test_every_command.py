@@ -54,6 +54,8 @@ LINES = {
     "campaign status": "campaign status campaign.db",
     "campaign act": "campaign act campaign.db pause",
     "campaign people": "campaign people campaign.db",
+    "campaign invite": "campaign invite campaign.db invited.tsv",
+    "campaign invited": "campaign invited campaign.db",
     "campaign links": "campaign links campaign.db ann",
     "campaign pay": "campaign pay campaign.db",
     "campaign review": "campaign review campaign.db",

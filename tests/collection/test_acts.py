@@ -15,9 +15,11 @@ from qrowd.collection.database.schema import (
     appeal,
     assignment,
     campaign,
+    digest,
     document,
     gold,
     judging_set,
+    letter,
     link,
     listed_person,
     member,
@@ -53,6 +55,7 @@ TABLES = (
     sampled,
     listed_person,
     link,
+    letter,
 )
 BY_HAND = PLAN.replace("seed = 1", 'seed = 1\naccept = "by hand"')
 
@@ -78,7 +81,7 @@ def state_of(site: Site) -> dict[str, list[Any]]:
                 for row in work.db.execute(select(table).order_by(*table.primary_key.columns))
             ]
             for table in TABLES
-        }
+        } | {"digest": list(work.db.scalars(select(digest.c.address)))}
 
 
 def submitted(site: Site) -> int:
@@ -157,14 +160,13 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
     elif act == "change mail":
         details = {"contact": "ann@example.org", "per_minute": 5}
     elif act == "invite people":
-        details = {"people": "ann;Ann;ann@example.org"}
+        details = {"people": "dora;Dora;dora@example.org"}
     elif act in ("remind", "mark refused", "settle doubt"):
         written_to(site, "doubt" if act == "settle doubt" else "sent")
-        details = {
-            "remind": {},
-            "mark refused": {"addresses": "ann@example.org"},
-            "settle doubt": {"sent": False},
-        }[act]
+        if act == "mark refused":
+            details = {"addresses": "dora@example.org"}
+        elif act == "settle doubt":
+            details = {"sent": False}
     elif act in ("send digests", "stop digests"):
         if act == "stop digests":
             performed(site, "send digests", {"addresses": "ann@example.org"})
@@ -183,7 +185,7 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
 
 def written_to(site: Site, outcome: str) -> None:
     """Somebody whose invitation went out a day ago, or may have."""
-    performed(site, "invite people", {"people": "ann;Ann;ann@example.org"})
+    performed(site, "invite people", {"people": "dora;Dora;dora@example.org"})
     (waiting,) = site.work(letters.waiting)
     site.work(letters.begin, waiting.letter)
     site.work(letters.done, waiting.letter, letters.Outcome(outcome))

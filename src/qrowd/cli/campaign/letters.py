@@ -12,7 +12,7 @@ import click
 
 from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
-from qrowd.cli.campaign.office import people_in
+from qrowd.cli.campaign.office import counted, people_in
 from qrowd.cli.output import say, show_json, show_people
 from qrowd.errors import RuleError, UsageError
 from qrowd.io.atomic import made_folder, write
@@ -115,14 +115,14 @@ def invite(
     that runs with --mail sends them; or they are sent at once by --mail, or written by -o (a table
     for a mail merge) or --eml, which counts as sent. Whoever declined is never written to again.
 
-    With --from, people of another campaign are meant who agreed to be asked again and whose
-    accuracy on check questions is surely --passed: the lower end of its 95 % interval (Wilson's).
+    With --from, as in `--from spring.db --passed .9 --at-least 20`, people of another campaign are
+    meant who agreed to be asked again and whose accuracy on check questions is surely --passed: the
+    lower end of its 95 % interval (Wilson's).
 
     \b
     Examples:
       qrowd campaign invite campaign.db invited.tsv -o letters.csv
-      qrowd campaign invite campaign.db --from spring.db --passed .9 --at-least 20 --help
-      qrowd campaign invite campaign.db --remind --help
+      qrowd campaign invite campaign.db --eml letters
     """
     from qrowd.collection.people import letters
     from qrowd.collection.people.mailer import Mailer, mail_password
@@ -166,8 +166,8 @@ def invite(
                     raise  # otherwise those of before go out
             else:
                 written = len(stored["letters"])
-                undo = f"; undo it with `act --undo {number}`"
-                say(f"act {number}: {written} letters wait{'' if mail or eml or output else undo}")
+                undo = "" if mail or eml or output else f"; undo it with `act --undo {number}`"
+                say(f"act {number}: {counted(stored['letters'], 'letter')} to be sent{undo}")
                 if stored.get("declined"):
                     say(f"{stored['declined']} left out, who said that they are not interested")
         tally: Counter[str] = Counter()
@@ -229,7 +229,7 @@ def _handed_out(
         else:
             show_people(letters.table_of(work, rows, address), output, as_json=False)
         letters.handed_out(work, [row.letter for row in rows])
-    say(f"{len(rows)} letters are in {eml or output} and count as sent")
+    say(f"{counted(rows, 'letter')} written to {eml or output}, and taken as sent")
     return len(rows)
 
 
@@ -284,7 +284,7 @@ def invited(
                 number = audit.perform(work, user(), act, details)
                 stored = audit.details_of(audit.act_numbered(work, number))
             undo = f"undo it with `act --undo {number}`"
-            say(f"act {number}: {act}: {len(stored['letters'])} letters; {undo}")
+            say(f"act {number}: {act}: {counted(stored['letters'], 'letter')}; {undo}")
         with store.read(campaign) as work:
             table, funnel = letters.list_of(work), letters.funnel(work)
     steps = {key.replace("_", " "): value for key, value in asdict(funnel).items()}

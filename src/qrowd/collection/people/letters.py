@@ -21,6 +21,7 @@ from email.headerregistry import Address, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
 from email.policy import SMTP, SMTPUTF8, EmailPolicy
 from html import escape
+from typing import Any, cast
 from urllib.parse import quote
 
 from sqlalchemy import Select, and_, func, or_, select
@@ -432,11 +433,11 @@ def words_of(work: Work, person: PersonLine, round: int, address: str) -> Words:
     if person.key is not None:
         signed = quote(entry.link_text(work, person.key), safe="")
     until = person.expires_at or work.now
-    pay = plan.pay_of("judge")
+    pay, title = plan.pay_of("judge"), plan.campaign.title or plan.campaign.name
     values = {
         "name": one_line(person.name),
-        "title": plan.campaign.title or plan.campaign.name,
-        "sender": plan.mail.who,
+        "title": title,
+        "sender": plan.mail.who or title,
         "contact": plan.mail.contact,
         "pay": plan.pay.shown(pay),
         "minutes": f"{max(1.0, plan.seconds_of(1) * batch_documents(work) / 60):.0f}",
@@ -516,7 +517,7 @@ class _Whole:
 
 
 _HEADERS = HeaderRegistry()
-_HEADERS.map_to_type("list-unsubscribe", _Whole)
+_HEADERS.map_to_type("list-unsubscribe", cast(Any, _Whole))
 
 
 def new_message(sender: Address, recipient: Address) -> EmailMessage:
@@ -538,7 +539,7 @@ def one_line(text: str) -> str:
 
 
 def table_of(work: Work, people: Sequence[LetterToSend], address: str) -> Table:
-    """Letters as a table for a mail merge."""
+    """Letters as a table for a mail merge, whose text is the organiser's own."""
     words = [words_of(work, person, person.round, address) for person in people]
     return {
         "person": [person.platform_id for person in people],
@@ -546,7 +547,6 @@ def table_of(work: Work, people: Sequence[LetterToSend], address: str) -> Table:
         "name": [person.name for person in people],
         "language": [person.language for person in people],
         "subject": [each.subject for each in words],
-        "text": [each.text for each in words],
         "link": [each.link for each in words],
         "decline": [each.decline for each in words],
         "until": [each.until for each in words],

@@ -48,19 +48,21 @@ class ChangeMail(Act):
             "text": self.text,
         }
         said = {key: value for key, value in keys.items() if value}
-        before = {name: getattr(work.plan.mail, name) for name in said}
-        after = rewritten(work.plan.text, "mail", said)
+        text, mail = work.plan.text, work.plan.mail
+        before = {
+            key: getattr(mail, key) if limits.is_given(text, "mail", key) else None for key in said
+        }
+        after = rewritten(text, "mail", said)
         for complaint in limits.mail(stored_plan(after)):
             raise RuleError("bad-value", str(complaint.message))
-        if before == said:
+        if all(getattr(mail, key) == value for key, value in said.items()):
             raise RuleError("conflict", "this is how letters are sent already")
         store_plan(work, after)
         return {"plan": before}
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
-        before = {name: value or None for name, value in stored["plan"].items()}
-        store_plan(work, rewritten(work.plan.text, "mail", before))
+        store_plan(work, rewritten(work.plan.text, "mail", stored["plan"]))
 
 
 class InvitePeople(ListAct):
@@ -84,7 +86,9 @@ class InvitePeople(ListAct):
         if done is not None and done.moved:
             written += letters.write_again(work, done.moved, self.days)
         if not written:
-            raise RuleError("conflict", "all of them were invited already; nobody is written twice")
+            raise RuleError(
+                "conflict", "all of them came or were invited already; nobody is written to twice"
+            )
         made = {"made": done.made, "back": done.back} if done else {"made": [], "back": []}
         return {**made, "letters": written, "declined": done.declined if done else 0}
 
