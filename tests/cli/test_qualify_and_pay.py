@@ -208,7 +208,7 @@ def test_people_of_another_campaign_are_invited(
     with site.store.write("before") as work:
         work.update(worker, worker.c.number == 1, work.own(worker), ask_again_at=work.now)
     line = "invite c.db --campaign tiny --from before --passed .7 --at-least 12"
-    assert "act 3: 1 letters wait" in run(capsys, line)[1]
+    assert "act 3: 1 letter to be sent" in run(capsys, line)[1]
     (person,) = json.loads(run(capsys, "people c.db --campaign tiny --json")[0])
     assert person["id"] == "ann"
     refused = run(capsys, line.replace(".7", ".8"), 1)[1]
