@@ -145,7 +145,7 @@ def _save_tested_campaign(folder: Path) -> None:
     gold = [row.split("\t") for row in rows if row.endswith("set2")]
     said = [f"ann,{topic},{doc},{grade}" for topic, doc, grade, *_ in gold]
     said += [f"bob,{topic},{doc},1" for topic, doc, *_ in gold]
-    (folder / "results.csv").write_text("\n".join(["worker,topic,doc,grade", *said]) + "\n")
+    (folder / "results.csv").write_text("\n".join(["assessor,topic,doc,grade", *said]) + "\n")
 
 
 def skip_without_extras(line: str) -> None:
