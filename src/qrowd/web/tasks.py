@@ -36,7 +36,7 @@ from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export, given_names
 from qrowd.collection.publishing.release import release
 from qrowd.data.collected import qrels_of
-from qrowd.errors import RuleError
+from qrowd.errors import RuleError, StoreError
 from qrowd.io.atomic import write
 from qrowd.rendering import plain, tsv
 from qrowd.reporting.parts import Figure
@@ -50,6 +50,7 @@ SWEEP_EVERY = 20.0  # seconds
 PAUSE = 0.5
 REFRESH = 15 * 60_000
 LETTERS_EVERY, LONGEST_PAUSE = 2.0, 300.0  # seconds between looks for letters
+DIGESTS_EVERY = 600.0
 METHOD = "auto"  # what pages are shown first
 _log = logging.getLogger(__name__)
 
@@ -307,19 +308,31 @@ def send_letters(store: Store, mailer: Mailer, address: str, stop: Any) -> None:
 
     In a thread of its own: a slow mail server holds up no job, and no job a letter.
     """
-    pause = LETTERS_EVERY
+    pause, next_digests = LETTERS_EVERY, 0.0
     while not stop.wait(pause):
-        try:
-            for number in _campaigns(store, "running", "paused"):
+        well = True
+        # the overview, for digests, takes longer than a look for letters
+        digests = time.monotonic() > next_digests
+        if digests:
+            next_digests = time.monotonic() + DIGESTS_EVERY
+        for number in _open_to_mail(store):
+            try:
                 send_due(store, number, mailer, address, stop)
-            for number in _campaigns(store, "running", "paused", "closed"):
-                send_digests(store, number, mailer, address)
-        except Exception:  # the mail server or the database is away: letters wait
-            _log.warning("letters not sent", exc_info=True)
-            pause = min(2 * pause, LONGEST_PAUSE)
-        else:
-            pause = LETTERS_EVERY
+                if digests:
+                    send_digests(store, number, mailer, address)
+            except Exception:  # the mail server or the database is away: letters wait
+                _log.warning("letters not sent", exc_info=True, extra={"campaign": number})
+                well = False
         mailer.close()  # until there is something to send again
+        pause = LETTERS_EVERY if well else min(2 * pause, LONGEST_PAUSE)
+
+
+def _open_to_mail(store: Store) -> list[int]:
+    try:
+        return _campaigns(store, "running", "paused", "closed")
+    except StoreError:
+        _log.warning("letters not sent", exc_info=True)
+        return []
 
 
 def work_forever(settings: Settings, stop: Any = None) -> None:

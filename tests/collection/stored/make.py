@@ -62,7 +62,7 @@ from qrowd.collection.judging.assignments import by_key
 from qrowd.collection.judging.offer import Offer, show
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import erasure
-from qrowd.collection.people import entry, topic_questions, workers
+from qrowd.collection.people import entry, letters, topic_questions, workers
 from qrowd.collection.people.workers import leave, use_code
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, QuestionRow
 from qrowd.collection.plan.sections import Plan
@@ -146,6 +146,15 @@ preset = "prolific"
 places = 20
 shapes = ["PROLIFIC_PID=p-[a-z]+", "STUDY_ID=.*", "SESSION_ID=.*"]
 codes = ["completed=C0MPLETE", "failed=F41LED"]
+"""
+WRITTEN = f"""
+[campaign]
+name = "written"
+seed = 4
+{BATCHES}
+{PAY}
+[mail]
+contact = "lab@example.org"
 """
 WAY = '[campaign]\nname = "{name}"\nseed = 3\nway = "{way}"\n'
 RANKED = WAY.format(name="ranked", way="ranked") + BATCHES + PAY
@@ -550,6 +559,32 @@ def ways(store: Store, clock: Clock, folder: Path) -> None:
     site.act("close")
 
 
+def written(store: Store, clock: Clock) -> None:
+    """People who were written to, with letters in every state, and one who declined."""
+    site = created(store, clock, WRITTEN, material())
+    site.act("launch")
+    site.act("change mail", sender="The lab", per_minute=60)
+    names = ("sent", "later", "refused", "doubt", "bounced", "came", "declined", "waiting")
+    people = [{"id": name, "name": name.title(), "email": f"{name}@example.org"} for name in names]
+    site.act("invite people", people=people, days=3650)
+    outcomes = {"later": "later", "refused": "refused", "doubt": "doubt", "waiting": ""}
+    with store.write("written") as work:
+        links = {row.platform_id: entry.link_text(work, str(row.key)) for row in entry.people(work)}
+        for row in letters.waiting(work):
+            outcome = outcomes.get(row.platform_id, "sent")
+            if outcome:
+                letters.begin(work, row.letter)
+                letters.done(work, row.letter, letters.Outcome(outcome, "as it was told"))
+        letters.decline(work, links["declined"])
+        entry.come_in(work, entry.admitted(work, links["came"]))
+    site.act("mark refused", addresses="bounced@example.org")
+    clock.forward(25 * HOUR)
+    site.act("settle doubt", sent=True)
+    site.act("remind", days=3650)
+    site.act("send digests", addresses="ada@example.org bob@example.org")
+    site.act("stop digests", addresses="bob@example.org")
+
+
 def acting(store: Store, clock: Clock) -> None:
     """Checks that act by default: three were screened out; one appeals, two were let in again."""
     site = created(store, clock, ACTING, material(pool=12, gold_sets=8))
@@ -626,6 +661,7 @@ def fill(store: Store, clock: Clock) -> dict[str, str]:
         prolific(store, clock)
         ways(store, clock, Path(made))
         acting(store, clock)
+        written(store, clock)
         peers(store, clock)
         beginnings(store, clock)
         return server(store, Path(made) / "server")

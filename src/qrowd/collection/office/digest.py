@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from email.headerregistry import Address
 from email.message import EmailMessage
 from urllib.parse import quote
 
@@ -21,7 +20,6 @@ from qrowd.collection.office.todo import overview
 from qrowd.collection.people import letters
 from qrowd.collection.people.letters import LATER
 from qrowd.collection.people.mailer import Mailer
-from qrowd.collection.plan.addresses import wire_address
 from qrowd.collection.plan.sections import DAY
 from qrowd.texts import Text
 
@@ -84,7 +82,7 @@ def digest_of(
     mail, page = work.plan.mail, f"{address}/campaigns/{quote(work.name, safe='')}"
     lines = [f"- {now[about][0]}\n  {page}{now[about][1]}" for about in new]
     message = letters.new_message(
-        Address("qrowd", addr_spec=wire_address(mail.contact)), Address(addr_spec=row.address)
+        letters.address_of("qrowd", mail.contact), letters.address_of("", row.address)
     )
     message["Subject"] = letters.one_line(str(Text("office.digest.subject", campaign=work.name)))
     message["Auto-Submitted"] = "auto-generated"

@@ -333,7 +333,8 @@ def take_back(work: Work, numbers: Sequence[int]) -> None:
     """Take people off the list who were put on it; those who were written to are only taken off, or
     they might be written to again.
     """
-    written = select(letter.c.person_id).where(letter.c.state != "waiting")
+    tried = or_(letter.c.state != "waiting", letter.c.attempts > 0)
+    written = select(letter.c.person_id).where(tried)
     mine = _numbered(work, numbers) & listed_person.c.id.in_(written)
     kept = list(work.db.scalars(select(listed_person.c.id).where(mine)))
     take_off(work, kept)

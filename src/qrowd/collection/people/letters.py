@@ -270,6 +270,10 @@ def decline(work: Work, link_text: str) -> None:
         if declined.by_link(work, key):
             return
         raise RuleError("expired-link", entry.ENDED)
+    _erase(work, row, key)
+
+
+def _erase(work: Work, row: schema.ListedPerson, key: str) -> None:
     declined.remember(work, row, key)
     if row.worker_id is None:
         entry.remove(work, [row.id])
@@ -321,14 +325,15 @@ def due(work: Work, limit: int | None = None) -> list[LetterToSend]:
     joined = letter.join(listed_person, listed_person.c.id == letter.c.person_id)
     just_now = work.count(joined, work.own(listed_person), letter.c.tried_at > work.now - MINUTE)
     allowed = max(0, work.plan.mail.per_minute - just_now)
-    return ready(work)[: allowed if limit is None else min(limit, allowed)]
+    return ready(work, allowed if limit is None else min(limit, allowed))
 
 
-def ready(work: Work) -> list[LetterToSend]:
-    """Letters whose time has come, however many that are."""
-    if work.state in ("closed", "draft") or not work.plan.mail.contact:
+def ready(work: Work, limit: int) -> list[LetterToSend]:
+    """Letters whose time has come, however many went out in the last minute."""
+    if work.state in ("closed", "draft") or not work.plan.mail.contact or not limit:
         return []
-    return [row for row in waiting(work) if row.next_at <= work.now and row.email]
+    now = _to_send(work).where(letter.c.next_at <= work.now, listed_person.c.email != "")
+    return work.rows(now.order_by(letter.c.next_at, letter.c.id).limit(limit), LetterToSend)
 
 
 def begin(work: Work, number: int) -> LetterToSend | None:
@@ -338,6 +343,9 @@ def begin(work: Work, number: int) -> LetterToSend | None:
     if work.state in ("closed", "draft"):
         return None
     row = work.row(_to_send(work).where(letter.c.id == number), LetterToSend)
+    if row is not None and declined.DeclinedPeople(work).has(row.platform_id, row.email):
+        _erase(work, row, str(row.key))  # declined another campaign since this was written
+        return None
     if row is not None:
         again = row.attempts + 1
         mine = letter.c.id == number
@@ -485,9 +493,8 @@ def message_of(work: Work, person: PersonLine, round: int, address: str) -> Emai
     """A letter as mail; `address` is where the server can be reached."""
     refuse_silence(work)
     mail, words = work.plan.mail, words_of(work, person, round, address)
-    sender = Address(one_line(mail.who), addr_spec=wire_address(mail.contact))
-    recipient = wire_address(person.email)
-    message = new_message(sender, Address(one_line(person.name), addr_spec=recipient))
+    sender = address_of(mail.who, mail.contact)
+    message = new_message(sender, address_of(person.name, person.email))
     message["Subject"] = words.subject
     message["Reply-To"] = sender
     # the same letter has the same number, however often it is handed over
@@ -520,6 +527,20 @@ _HEADERS = HeaderRegistry()
 _HEADERS.map_to_type("list-unsubscribe", cast(Any, _Whole))
 
 
+def address_of(name: str, address: str) -> Address:
+    """Somebody in a header."""
+    local, _, domain = wire_address(address).rpartition("@")
+    return Address(display_name(name), local, domain)
+
+
+def display_name(name: str) -> str:
+    """A name without what has a meaning in headers, and so short that it stays in a line: of longer
+    ones Python forgets the quotes.
+    """
+    plain = name.translate(dict.fromkeys(map(ord, '"\\<>()[],;:@'), " "))
+    return one_line(plain)[:60].strip()
+
+
 def new_message(sender: Address, recipient: Address) -> EmailMessage:
     """A message from and to somebody; all of it is ASCII unless an address cannot be."""
     ascii_only = (sender.addr_spec + recipient.addr_spec).isascii()
@@ -532,7 +553,9 @@ def new_message(sender: Address, recipient: Address) -> EmailMessage:
 
 def one_line(text: str) -> str:
     """A text that stays in one header, whatever it holds."""
-    return " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    shown = " ".join("".join(sign if sign.isprintable() else " " for sign in text).split())
+    # Python decodes what looks like an encoded word, line ends and all, and writes that out
+    return shown.replace("=?", "= ?")
 
 
 # --- for one's own mailer -------------------------------------------------------------------------

@@ -115,11 +115,14 @@ class Mailer:
                     return
             except (OSError, smtplib.SMTPException):
                 pass
-            self.close()
+            self._drop()
         try:
             self.smtp = self._signed_in()
+        except MailError:
+            self._drop()
+            raise
         except (OSError, smtplib.SMTPException) as error:
-            self.close()
+            self._drop()
             raise MailError(f"the mail server {self.host}: {_reason(error)}") from error
 
     def _signed_in(self) -> smtplib.SMTP:
@@ -145,7 +148,13 @@ class Mailer:
         return smtp
 
     def close(self) -> None:
-        """End the connection."""
+        """End the connection, politely."""
+        if self.smtp is not None:
+            with contextlib.suppress(OSError, smtplib.SMTPException):
+                self.smtp.quit()
+        self._drop()
+
+    def _drop(self) -> None:
         smtp, self.smtp = self.smtp, None
         if smtp is not None:
             with contextlib.suppress(OSError, smtplib.SMTPException):
@@ -167,7 +176,7 @@ class Mailer:
         try:
             code, said = smtp.mail(sender, ["SMTPUTF8"] if international else [])
             if code >= 500:
-                self.close()
+                self._drop()
                 raise MailError(
                     f"the mail server {self.host} takes no mail from {sender}: {_words(code, said)}"
                 )
@@ -181,15 +190,15 @@ class Mailer:
                 smtp.send(body + (b"" if body.endswith(b"\r\n") else b"\r\n") + b".\r\n")
                 code, said = smtp.getreply()
         except (OSError, smtplib.SMTPException) as error:
-            self.close()
+            self._drop()
             return Outcome(DOUBT if handed_over else LATER, _reason(error))
         except BaseException:  # somebody ends the process
-            self.close()
+            self._drop()
             raise
         if code == 250:
             return Outcome(SENT)
         if code == 421:  # the server closes
-            self.close()
+            self._drop()
         else:
             with contextlib.suppress(OSError, smtplib.SMTPException):
                 smtp.rset()
@@ -261,8 +270,7 @@ def send_all(
     while not ended.is_set():
         tally += send_due(store, campaign, mailer, address, ended)
         with store.read(campaign) as work:
-            left = letters.ready(work)
-        if not left:
-            break
+            if not letters.ready(work, 1):
+                break
         ended.wait(1.0)
     return tally

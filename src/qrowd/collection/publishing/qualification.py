@@ -5,8 +5,8 @@ results = read_results(work, files)  what each person answered there, by the pla
 luck(work, results)                  how many of those who passed may have answered at random
 qualified_ids(work)                  whom that platform should let in
 
-The test is one try of the plan: its first sets that are in use. The act `qualify people` puts those who
-pass on the campaign's list.
+The test is one try of the plan: its first sets that are in use. Those who pass are put on the
+campaign's list by an act (`qualify people`).
 """
 
 from __future__ import annotations
