@@ -67,14 +67,17 @@ def test_a_qualification_elsewhere(site: Site, capsys: pytest.CaptureFixture[str
         ["5f03", "no"],
     ]
     # 5 or 6 of 6 by chance: 7 of 64; one has failed: 7 / 57
-    assert "2 of 3 passed; act 2: 2 put on the list" in err
+    assert "2 of 3 passed; act 2: 2 people put on the list" in err
     assert "passes 11\N{NO-BREAK SPACE}% of the time" in err
     assert "about 0.1 of the 2 who passed" in err
     run(capsys, "export c.db --qualified -o ids.csv")
     assert Path("ids.csv").read_text() == "5f01\n5f02\n"
     assert Path("ids.csv").stat().st_mode & 0o777 == 0o600
     results({"5f01": 6, "5f04": 6})
-    assert "act 3: 1 put on the list (1 were before" in run(capsys, "qualify c.db results.tsv")[1]
+    assert (
+        "act 3: 1 person put on the list (1 were before"
+        in run(capsys, "qualify c.db results.tsv")[1]
+    )
     assert "none of them is new" in run(capsys, "qualify c.db results.tsv")[1]
     run(capsys, "act c.db --undo 2")
     run(capsys, "export c.db --qualified -o ids.csv")

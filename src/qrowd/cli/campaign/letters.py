@@ -3,9 +3,140 @@
 from __future__ import annotations
 
 from collections import Counter
-    with opened(database) as store:
-=======
-    details: dict[str, Any] = {"days": days} | ({"people": rows} if rows else {})
+from contextlib import closing, nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from qrowd.cli import options as opt
+from qrowd.cli.campaign.database import confirmed, opened, user
+from qrowd.cli.campaign.office import counted, people_in
+from qrowd.cli.output import say, show_json, show_people
+from qrowd.errors import RuleError, UsageError
+from qrowd.io.atomic import made_folder, write
+from qrowd.rendering import records
+
+if TYPE_CHECKING:
+    from qrowd.collection.database.store import Store
+    from qrowd.collection.people.entry import PersonRow
+    from qrowd.collection.people.mailer import Mailer
+
+DONE = {
+    "sent": "{n} sent",
+    "later": "{n} put off by the mail server, to be tried again",
+    "refused": "{n} refused",
+    "doubt": "{n} in doubt: nobody knows whether they went out; say it by `campaign invited "
+    "--in-doubt`",
+}
+
+
+@opt.command()
+@opt.database
+@click.argument("people", required=False, metavar="[PEOPLE]", type=opt.FileName())
+@opt.campaign
+@opt.option(
+    "--from",
+    "before",
+    metavar="OTHER",
+    part="in",
+    help="People of another campaign who agreed to be asked again: of this database by its name, "
+    "or another database (DATABASE#NAME where it has several).",
+)
+@opt.with_default(
+    "--passed",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.9,
+    part="in",
+    help="Of those of --from: right on check questions surely this often.",
+)
+@opt.with_default(
+    "--at-least",
+    type=click.IntRange(min=1),
+    default=20,
+    part="in",
+    help="Of those of --from: who answered this many check questions.",
+)
+@opt.switch("--remind", help="Remind those who did not come instead; at most twice.")
+@opt.with_default(
+    "--days",
+    type=click.FloatRange(min=0, min_open=True),
+    default=30.0,
+    help="How long the link in a letter lets its person in.",
+)
+@opt.with_default(
+    "--address",
+    default="http://127.0.0.1:8000",
+    metavar="URL",
+    help="Where `qrowd serve` can be reached.",
+)
+@opt.option(
+    "--mail",
+    metavar="URL",
+    part="out",
+    help="Send the letters by this server: smtp://USER@HOST:587 (STARTTLS) or smtps://...; the "
+    "password is in QROWD_MAIL_PASSWORD.",
+)
+@opt.option(
+    "--mail-password-file",
+    metavar="FILE",
+    help="Where the password is instead; only you may be able to read it (mode 0600).",
+)
+@opt.option(
+    "--eml", metavar="FOLDER", part="out", help="Write letters as .eml files, for your own mailer."
+)
+@opt.yes
+@opt.output
+@opt.as_json
+@opt.quiet
+def invite(
+    database: str,
+    people: str | None,
+    name: str | None,
+    before: str | None,
+    passed: float,
+    at_least: int,
+    remind: bool,
+    days: float,
+    address: str,
+    mail: str | None,
+    mail_password_file: str | None,
+    eml: str | None,
+    yes: bool,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Write to people, who are put on the campaign's list; each gets one invitation.
+
+    PEOPLE is a table with person, email, name, language, platform id, or some of them; without it,
+    everybody on the list is meant who has no invitation yet. Letters have the person's own link,
+    the pay, the minutes of a batch, until when, and a link to decline. They wait until a server
+    that runs with --mail sends them; or they are sent at once by --mail, or written by -o (a table
+    for a mail merge) or --eml, which counts as sent. Whoever declined is never written to again.
+
+    With --from, as in `--from spring.db --passed .9 --at-least 20`, people of another campaign are
+    meant who agreed to be asked again and whose accuracy on check questions is surely --passed: the
+    lower end of its 95 % interval (Wilson's).
+
+    \b
+    Examples:
+      qrowd campaign invite campaign.db invited.tsv -o letters.csv
+      qrowd campaign invite campaign.db --eml letters
+    """
+    from qrowd.collection.people import letters
+    from qrowd.collection.people.mailer import Mailer, mail_password
+    from qrowd.collection.record import audit
+
+    if sum(map(bool, (mail, eml, output))) > 1:
+        raise UsageError("letters go one way: --mail, --eml or -o")
+    if remind and (people or before):
+        raise UsageError("--remind writes to those who were invited, and takes no further people")
+    if people and before:
+        raise UsageError("name a table of people, or --from, not both")
+    rows = people_in(people) if people else []
+    mailer = Mailer.of(mail, mail_password(mail_password_file)) if mail else None
+    act = "remind" if remind else "invite people"
     with opened(database) as store, closing(mailer) if mailer else nullcontext():
         campaign = store.only(name)
         if before:

@@ -11,6 +11,7 @@ import click
 
 from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
+from qrowd.cli.campaign.office import counted
 from qrowd.cli.output import say, show, show_json, show_people
 from qrowd.errors import InputError, RuleError, UsageError
 from qrowd.rendering import Table, thousands
@@ -92,12 +93,15 @@ def _export_test(
         if qualified:
             ids = qualification.qualified_ids(work)
             write(file, "".join(f"{each}\n" for each in ids), private=True)
-            rows, what = len(ids), "ids of people"
+            rows, what = len(ids), counted(ids, "id")
         else:
             table = qualification.task_table(work, per_set=per_set)
             save_table(table, file)
-            rows, what = len(table["topic"]), "sets" if per_set else "documents"
-    say(f"{thousands(rows)} {what} in {file}")
+            rows, what = (
+                len(table["topic"]),
+                counted(table["topic"], "set" if per_set else "document"),
+            )
+    say(f"{what} in {file}")
     if as_json:
         show_json({"file": file, "rows": rows})
 
@@ -174,7 +178,7 @@ def _put_on_list(work: Work, act: QualifyPeople) -> str:
     known = len(act.passed.shares) - len(new)
     others = f" ({thousands(known)} were before, are off it, or declined)" if known else ""
     return (
-        f"act {number}: {thousands(len(new))} put on the list{others}, and need no test here; "
+        f"act {number}: {counted(new, 'person', 'people')} put on the list{others}; "
         f"undo it with `act --undo {number}`"
     )
 
