@@ -126,6 +126,26 @@ def save_example_files(folder: Path) -> None:
         main(["campaign", "links", database, "ann", "bob"])
         main(["campaign", "import", database, str(folder / "earlier.tsv")])
         main(["campaign", "release", database, "-o", str(folder / "release.zip"), "--yes"])
+        _save_tested_campaign(folder)
+        main(["campaign", "act", database, "bonus", "worker=1", "amount=100"])
+        main(["campaign", "pay", database, "-o", str(folder / "payout.csv")])
+
+
+def _save_tested_campaign(folder: Path) -> None:
+    """A campaign with a qualification, and what two people answered to it elsewhere."""
+    header, *rows = (folder / "gold.tsv").read_text().splitlines()
+    for name, kept in (("tested-gold", "set1"), ("test", "set2")):
+        lines = [header, *(row for row in rows if row.endswith(kept))]
+        (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n")
+    files = 'gold = "tested-gold.tsv"\nqualification = "test.tsv"\n'
+    plan = (folder / "plan.toml").read_text().replace('gold = "gold.tsv"\n', files)
+    plan = plan.replace('name = "example"', 'name = "tested"')
+    (folder / "tested.toml").write_text(f"{plan}\n[qualification]\nsets = 3\ntries = 1\n")
+    main(["campaign", "new", str(folder / "tested.toml"), "-o", str(folder / "tested.db")])
+    gold = [row.split("\t") for row in rows if row.endswith("set2")]
+    said = [f"ann,{topic},{doc},{grade}" for topic, doc, grade, *_ in gold]
+    said += [f"bob,{topic},{doc},1" for topic, doc, *_ in gold]
+    (folder / "results.csv").write_text("\n".join(["assessor,topic,doc,grade", *said]) + "\n")
 
 
 def skip_without_extras(line: str) -> None:

@@ -63,6 +63,7 @@ LINES = {
     "campaign robots": "campaign robots campaign.db --robots 2",
     "campaign export": "campaign export campaign.db -o exported",
     "campaign import": "campaign import campaign.db machine.tsv",
+    "campaign qualify": "campaign qualify tested.db results.csv",
     "campaign release": "campaign release campaign.db -o published --yes",
     "campaign backup": "campaign backup campaign.db -o copy.db",
     "campaign restore": "campaign restore campaign.db -o restored.db",

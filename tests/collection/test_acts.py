@@ -32,6 +32,7 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.verification import broken
 from qrowd.collection.judging import submission
+from qrowd.collection.office.acts.people import Passed
 from qrowd.collection.people import entry, letters
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.record import audit
@@ -170,6 +171,8 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
         if act == "stop digests":
             performed(site, "send digests", {"addresses": "ann@example.org"})
         details = {"addresses": "ann@example.org"}
+    elif act == "qualify people":
+        details = {"passed": Passed({"ann": 0.8, "dan": 1.0})}
     elif act in ("list people", "make links"):
         details = {"people": ["ann", "bob"]}
     elif act in ("take off list", "revoke links"):

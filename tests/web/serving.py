@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 from tests.collection.making import PLAN, Site, make_site
 
 from qrowd.collection.people import entry, workers
+from qrowd.collection.plan.rows import CampaignRows
 from qrowd.web.access import new_token
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
@@ -49,10 +50,12 @@ class Server:
 
 
 @contextmanager
-def make_server(folder: Path, url: str = "", plan: str = PLAN) -> Iterator[Server]:
+def make_server(
+    folder: Path, url: str = "", plan: str = PLAN, made: CampaignRows | None = None
+) -> Iterator[Server]:
     """The server, over a new database."""
     where = url or f"sqlite:///{folder / 'campaign.db'}"
-    site = make_site(where, plan)
+    site = make_site(where, plan, made)
     settings = Settings.of_folder(folder, where, "http://testserver")
     with TestClient(make_app(settings, site.store)) as client:
         yield Server(site, settings, client)

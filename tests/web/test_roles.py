@@ -180,6 +180,10 @@ RULES = {
         GET /api/campaigns/{name}/money/owed
         POST /api/campaigns/{name}/codes
         POST /api/campaigns/{name}/money
+        POST /campaigns/{name}/money/paid
+    """,
+    "pay and people": """
+        GET /campaigns/{name}/money/payout.csv
     """,
     "people": """
         GET /api/campaigns/{name}/appeals
@@ -188,6 +192,9 @@ RULES = {
         GET /campaigns/{name}/people
         GET /campaigns/{name}/people/letters.csv
         GET /campaigns/{name}/people/letters.zip
+        GET /campaigns/{name}/qualification
+        GET /campaigns/{name}/qualification/ids.csv
+        GET /campaigns/{name}/qualification/task.csv
         POST /api/campaigns/{name}/appeals/{number}
         POST /api/campaigns/{name}/links
         POST /api/campaigns/{name}/messages
@@ -197,6 +204,7 @@ RULES = {
         POST /campaigns/{name}/people/send
         POST /campaigns/{name}/people/sent
         POST /campaigns/{name}/people/{number}/forget
+        POST /campaigns/{name}/qualification
         POST /campaigns/{name}/workers/{number}/forget
     """,
     "export": """
@@ -284,7 +292,7 @@ def allowed(rule: str, role: str) -> bool:
     if rule.startswith("signed in"):
         return role != "nobody"
     if role in ("organiser", "organiser by account", "administrator"):
-        return rule in SCOPED or rule == role
+        return set(rule.split(" and ")) <= set(SCOPED) or rule == role
     return rule == role.removesuffix(" by account")
 
 

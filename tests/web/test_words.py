@@ -14,15 +14,16 @@ import pytest
 pytest.importorskip("jinja2", reason="pages need the extra serve")
 
 from tests.collection.campaign_files import write_files
-from tests.collection.making import PLAN, make_site, wrong
+from tests.collection.making import PLAN, make_site, material, wrong
 from tests.web.office import Desk
-from tests.web.serving import API, Server
+from tests.web.serving import API, Server, make_server
+from tests.web.test_files_with_people import hidden, results, send
 from tests.web.test_office import PASSWORD, account
 from tests.web.test_wizard import Wizard
 
 from qrowd import texts
 from qrowd.collection.adjudication import appeals, expert_sample
-from qrowd.collection.books import notices
+from qrowd.collection.books import ledger, notices
 from qrowd.collection.database.schema import place
 from qrowd.collection.drafts.steps import all_steps
 from qrowd.collection.judging import submission
@@ -79,7 +80,7 @@ UNREAD = {"script", "style", "code", "pre", "textarea"}  # code, and what fields
 NAMES = {"qrowd", "zip", "tiny", "EUR", "AP", "mv", "fleiss", "ac1", "raw", "English", "Deutsch"}
 # what the tests' campaigns hold; names of coefficients, of files, checksums
 DATA = re.compile(
-    r"ZZ[\w-]*|[dgstw]\d+(-[dg]?\d+)?|alpha-\w+|\w+\.(qrels|tsv|npz|run|jsonl)|[0-9a-f]{40,64}"
+    r"ZZ[\w-]*|[dgpstw]\d+(-[dg]?\d+)?|alpha-\w+|\w+\.(qrels|tsv|npz|run|jsonl)|[0-9a-f]{40,64}"
 )
 
 
@@ -377,6 +378,39 @@ def test_pages_before_there_is_anything(made_up: None, server: Server) -> None:
         link = re.search(r"(/join\?invitation=[^<\s]+)", invited)
         assert link
         check(Desk(server, "").get(link[1]))
+
+
+def test_files_with_people_up_and_down(made_up: None, tmp_path: Path) -> None:
+    """A test that people took elsewhere, and a payout file that marks everybody as paid."""
+    plan = f"{PLAN}[qualification]\nsets = 2\n".replace("seed = 1", 'seed = 1\nway = "ranked"')
+    with make_server(tmp_path, plan=plan, made=material(qualification=4)) as server:
+        server.client.headers["Accept-Language"] = "xx"
+        account(server, ADMINISTRATOR, administrator=True)
+        desk = at_desk(server, ADMINISTRATOR)
+        page = f"{AT}/qualification"
+        check(desk.get(page))
+        check(desk.get(f"{AT}/people"))
+        lines = results(desk.get(f"{page}/task.csv").text, ZZann=6, ZZbob=6).splitlines()
+        ranks = [f"{line},{3 - int(line[-1])}" for line in lines[1:]]
+        part = "\n".join([f"{lines[0]},rank", *ranks[:-1], ranks[0]])
+        seen = send(desk, page, "results", part)
+        check(seen)
+        assert "ZZann" in seen.text
+        done = desk.post(page, passed=hidden(seen, "passed"), sure="yes")
+        check(desk.get(done.headers["location"]))
+        check(desk.get(page))
+        check(send(desk, page, "results", "nothing"), 422)
+        server.site.work(ledger.bonus, server.site.worker("ZZann"), 100)
+        money = f"{AT}/money"
+        check(desk.get(money))
+        file = desk.get(f"{money}/payout.csv").text
+        server.site.work(ledger.bonus, server.site.worker("ZZbob"), 100)
+        asked = send(desk, f"{money}/paid", "payout", file)
+        check(asked)
+        check(send(desk, f"{money}/paid", "payout", f"{file}x"), 422)
+        paid = desk.post(f"{money}/paid", rows=hidden(asked, "rows"), sure="yes")
+        check(desk.get(paid.headers["location"]))
+        check(send(desk, f"{money}/paid", "payout", file), 422)
 
 
 # what acts on the campaign are told; each is asked, done, and taken back where that can be: in this

@@ -192,7 +192,7 @@ def _texts(file: Source, media: str) -> dict[str, str]:
     if media not in ("text/html", "application/xhtml+xml"):
         return {"text": _decoded(file), **about} if media.startswith("text/") else about
     page = _decoded(file)
-    return {"text": _text_of_html(page), "title": _title_of_html(page), **about}
+    return {"text": text_of_html(page), "title": _title_of_html(page), **about}
 
 
 def _decoded(file: Source) -> str:
@@ -206,7 +206,7 @@ def _title_of_html(page: str) -> str:
     return html.unescape(" ".join(first_inside(page, "title").split()))
 
 
-def _text_of_html(page: str) -> str:
+def text_of_html(page: str) -> str:
     """What an HTML page says, without tags, scripts and styles."""
     page = without(without_comments(page, blank=True), "script", "style", "head")
     lines = html.unescape(re.sub(r"<[^<>]*>", "\n", page)).split("\n")

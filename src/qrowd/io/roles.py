@@ -16,8 +16,8 @@ SYNONYMS = {
     "assessor": (
         "assessor assessor_id assessorid worker worker_id workerid annotator annotator_id "
         "annotatorid judge judge_id judgeid rater rater_id raterid labeler labeler_id labeller "
-        "coder coder_id expert reviewer participant participant_id user user_id userid model "
-        "model_id model_name llm"
+        "coder coder_id expert reviewer participant participant_id participantid prolific_pid "
+        "person user user_id userid model model_id model_name llm"
     ),
     "grade": (
         "grade label rel relevance relevancy judgment judgement rating relevance_label "

@@ -34,6 +34,7 @@ from qrowd.errors import MissingExtraError
         robots.robots,
         publishing.export,
         publishing.import_,
+        publishing.qualify,
         publishing.release,
         database.backup,
         database.restore,

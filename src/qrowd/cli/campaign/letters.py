@@ -20,6 +20,7 @@ from qrowd.rendering import records
 
 if TYPE_CHECKING:
     from qrowd.collection.database.store import Store
+    from qrowd.collection.people.entry import PersonRow
     from qrowd.collection.people.mailer import Mailer
 
 DONE = {
@@ -35,6 +36,28 @@ DONE = {
 @opt.database
 @click.argument("people", required=False, metavar="[PEOPLE]", type=opt.FileName())
 @opt.campaign
+@opt.option(
+    "--from",
+    "before",
+    metavar="OTHER",
+    part="in",
+    help="People of another campaign who agreed to be asked again: of this database by its name, "
+    "or another database (DATABASE#NAME where it has several).",
+)
+@opt.with_default(
+    "--passed",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.9,
+    part="in",
+    help="Of those of --from: right on check questions surely this often.",
+)
+@opt.with_default(
+    "--at-least",
+    type=click.IntRange(min=1),
+    default=20,
+    part="in",
+    help="Of those of --from: who answered this many check questions.",
+)
 @opt.switch("--remind", help="Remind those who did not come instead; at most twice.")
 @opt.with_default(
     "--days",
@@ -71,6 +94,9 @@ def invite(
     database: str,
     people: str | None,
     name: str | None,
+    before: str | None,
+    passed: float,
+    at_least: int,
     remind: bool,
     days: float,
     address: str,
@@ -89,6 +115,10 @@ def invite(
     that runs with --mail sends them; or they are sent at once by --mail, or written by -o (a table
     for a mail merge) or --eml, which counts as sent. Whoever declined is never written to again.
 
+    With --from, as in `--from spring.db --passed .9 --at-least 20`, people of another campaign are
+    meant who agreed to be asked again and whose accuracy on check questions is surely --passed: the
+    lower end of its 95 % interval (Wilson's).
+
     \b
     Examples:
       qrowd campaign invite campaign.db invited.tsv -o letters.csv
@@ -100,14 +130,18 @@ def invite(
 
     if sum(map(bool, (mail, eml, output))) > 1:
         raise UsageError("letters go one way: --mail, --eml or -o")
-    if remind and people:
-        raise UsageError("--remind writes to those who were invited, and takes no table of people")
+    if remind and (people or before):
+        raise UsageError("--remind writes to those who were invited, and takes no further people")
+    if people and before:
+        raise UsageError("name a table of people, or --from, not both")
     rows = people_in(people) if people else []
     mailer = Mailer.of(mail, mail_password(mail_password_file)) if mail else None
     act = "remind" if remind else "invite people"
-    details: dict[str, Any] = {"days": days} | ({"people": rows} if rows else {})
     with opened(database) as store, closing(mailer) if mailer else nullcontext():
         campaign = store.only(name)
+        if before:
+            rows = _of_before(store, campaign, before, passed, at_least)
+        details: dict[str, Any] = {"days": days} | ({"people": rows} if rows else {})
         with store.read(campaign) as work:
             letters.refuse_state(work)
             if mail or eml:
@@ -143,6 +177,21 @@ def invite(
             tally["sent"] = _handed_out(store, campaign, address.rstrip("/"), eml, output)
     if as_json:
         show_json({"act": number, "letters": written, **tally})
+
+
+def _of_before(
+    store: Store, campaign: str, before: str, passed: float, at_least: int
+) -> list[PersonRow]:
+    """Those of another campaign, in this database or in another one, who may be asked again."""
+    from qrowd.collection.office.panel import people_of_before, refuse_others
+
+    own = before in store.campaigns()
+    file, _, name = before.partition("#")
+    with nullcontext(store) if own else opened(file) as other:
+        named = before if own else other.only(name or None)
+        with other.read(named) as earlier, store.read(campaign) as work:
+            refuse_others(earlier, work)
+            return people_of_before(earlier, passed, at_least)
 
 
 def _sent(store: Store, campaign: str, mailer: Mailer, address: str) -> Counter[str]:

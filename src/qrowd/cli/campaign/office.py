@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -16,11 +16,13 @@ from qrowd.cli.campaign.database import confirmed, opened, user
 from qrowd.cli.output import say, show, show_json, show_people
 from qrowd.cli.verbs import Command
 from qrowd.errors import FormatError, MissingExtraError, RuleError, UsageError
-from qrowd.rendering import Table, percent, records, thousands
+from qrowd.rendering import percent, records, thousands
 
 if TYPE_CHECKING:
     from qrowd.collection.books.progress import Status
+    from qrowd.collection.database.store import Store
     from qrowd.collection.office.causes import Cause
+    from qrowd.collection.office.payout import Payment
     from qrowd.collection.people.entry import PersonRow
     from qrowd.collection.plan.sections import Plan
 
@@ -324,7 +326,8 @@ def counted(items: Sized, one: str, many: str = "") -> str:
 @opt.command()
 @opt.database
 @opt.campaign
-@opt.switch("--settle", help="Mark all of it as paid; this cannot be undone.")
+@opt.input_file("--paid", help="Mark as paid what this file says, which `pay` wrote.")
+@opt.switch("--settle", help="Write the file, then mark as paid what it says.")
 @opt.yes
 @opt.output
 @opt.as_json
@@ -332,44 +335,75 @@ def counted(items: Sized, one: str, many: str = "") -> str:
 def pay(
     database: str,
     name: str | None,
+    paid: str | None,
     settle: bool,
     yes: bool,
     output: str | None,
     as_json: bool,
 ) -> None:
-    """List what each worker is owed, with the platform's id, and mark it as paid.
+    """Write what each worker is owed: names, platforms' ids, emails, sums; mark it as paid.
+
+    No money is sent from here: pay by the file, by your own means or the platform's, then give the
+    same file back with --paid. Rows that were not paid may be left out of it. Each row has a hash
+    and says what had been paid before, so that nobody is marked twice, and what was earned since
+    stays owed. This cannot be undone, so you are asked.
 
     \b
     Examples:
-      qrowd campaign pay campaign.db -o owed.tsv
-      qrowd campaign pay campaign.db --settle --yes
+      qrowd campaign pay campaign.db -o payout.csv
+      qrowd campaign pay campaign.db --paid payout.csv --yes
     """
-    from qrowd.collection.books import ledger
-    from qrowd.collection.record import audit
+    from qrowd.collection.office.payout import payout_table, read_payout
 
+    if paid and (settle or output):
+        raise UsageError("--paid reads a file that was written before; leave out -o and --settle")
+    if settle and not output:
+        raise UsageError("--settle needs -o FILE, the record of who is to get what")
     with opened(database) as store:
         campaign = store.only(name)
+        if paid is None:
+            with store.read(campaign) as work:
+                table = payout_table(work)
+            show_people(table, output, as_json)
+            if not table["worker"]:
+                say("nothing is owed")
+                return
+            if not settle:
+                return
         with store.read(campaign) as work:
-            debts = ledger.owed(work)
-            terms = work.plan.pay
-        total = sum(debt.amount for debt in debts)
-        if settle and debts and confirmed(f"Mark {terms.shown(total)} as paid?", yes):
-            with store.write(campaign) as work:
-                if ledger.owed(work) != debts:
-                    raise RuleError("conflict", "what is owed has changed meanwhile; try again")
-                workers = {"workers": [debt.number for debt in debts]}
-                audit.perform(work, user(), "settle", workers, sure=True)
-            say(f"{terms.shown(total)} settled")
-    table: Table = {
-        "worker": [f"w{debt.number}" for debt in debts],
-        "platform": [debt.platform for debt in debts],
-        "id": [debt.platform_id for debt in debts],
-        "amount": [f"{debt.amount / 10**terms.digits:.{terms.digits}f}" for debt in debts],
-        "currency": [terms.currency for _ in debts],
-    }
-    show_people(table, output, as_json)
-    if not debts:
-        say("nothing is owed")
+            payments = read_payout(work, str(paid or output))
+        _settle(store, campaign, payments, yes, as_json and paid is not None)
+
+
+def _settle(
+    store: Store, campaign: str, payments: Sequence[Payment], yes: bool, as_json: bool
+) -> None:
+    """Mark payments as paid, once that is confirmed."""
+    from qrowd.collection.office.acts.money import Payout, Settle
+    from qrowd.collection.office.payout import settlement
+    from qrowd.collection.record import audit
+
+    act = Settle(payout=Payout(payments))
+    with store.read(campaign) as work:
+        asked, stands, terms = act.foretell(work), settlement(work, payments), work.plan.pay
+    for line in asked.follows[2:]:  # rows that are left out
+        say(f"note: {line}")
+    if not confirmed(f"Mark {terms.shown(stands.total)} as paid?", yes):
+        return
+    with store.write(campaign) as work:
+        if settlement(work, payments) != stands:
+            raise RuleError("conflict", "what is owed has changed meanwhile; try again")
+        number = audit.perform(work, user(), act, sure=True)
+    say(f"act {number}: {terms.shown(stands.total)} marked as paid")
+    if as_json:
+        show_json(
+            {
+                "number": number,
+                "paid": [f"w{payment.worker}" for payment in stands.due],
+                "amount": stands.total,
+                "left_out": [f"w{each}" for each in (*stands.paid, *stands.changed)],
+            }
+        )
 
 
 @opt.command()

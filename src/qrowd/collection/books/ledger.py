@@ -168,15 +168,27 @@ def _balance_of(accounts: Sequence[str]) -> ColumnElement[int]:
     return came - total(entry.c.amount, entry.c.source.in_(accounts))
 
 
+def settled(work: Work) -> dict[int, int]:
+    """What each worker was paid so far, by id."""
+    paid = _balance_of(("settled",))
+    query = select(entry.c.worker_id, paid).where(work.own(entry), entry.c.worker_id.is_not(None))
+    return dict(work.db.execute(query.group_by(entry.c.worker_id).having(paid > 0)).all())
+
+
 def settle(work: Work, worker_ids: Sequence[int]) -> int:
     """Mark what these workers are owed as paid; how much that was."""
-    a = assignment.c
     due = [row for row in owed(work) if row.id in set(worker_ids)]
     for row in due:
-        bonuses = row.amount
-        earned = select(assignment).where(a.worker_id == row.id, a.earned > 0)
-        for batch in work.rows(earned.order_by(a.id), Assignment):
-            _post_for(work, batch, "settled", batch.earned, "owed", "settled")
-            bonuses -= batch.earned
-        post(work, "settled", bonuses, "owed", "settled", worker_id=row.id)
+        pay_out(work, row.id, row.amount)
     return sum(row.amount for row in due)
+
+
+def pay_out(work: Work, worker_id: int, amount: int) -> None:
+    """Mark so much of what a worker is owed as paid: batches first, then bonuses."""
+    a, left = assignment.c, amount
+    earned = select(assignment).where(a.worker_id == worker_id, a.earned > 0)
+    for batch in work.rows(earned.order_by(a.id), Assignment):
+        part = min(batch.earned, left)
+        _post_for(work, batch, "settled", part, "owed", "settled")
+        left -= part
+    post(work, "settled", left, "owed", "settled", worker_id=worker_id)

@@ -6,6 +6,7 @@ document. "Cannot tell" on gold is wrong, "broken" is left out of both sides.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,8 +29,8 @@ from qrowd.collection.judging.offer import PlacedSet, answers_of, order_of, plac
 from qrowd.collection.people.topic_questions import failed_topics
 from qrowd.collection.people.workers import worker_of
 from qrowd.collection.plan.pass_rates import level_of
-from qrowd.collection.plan.sections import SURELY, Check
-from qrowd.collection.plan.way import Opinion
+from qrowd.collection.plan.sections import SURELY, Check, Plan
+from qrowd.collection.plan.way import Opinion, Opinions
 from qrowd.quality.against_gold import SURELY as SELDOM
 from qrowd.quality.against_gold import binary_score, good_p, ndcg_score
 
@@ -89,9 +90,8 @@ def _check_gold(work: Work, row: PlacedSet) -> list[dict[str, Any]]:
     relevant = [int(says_relevant(answers[at], experts[at].grade, rel)) for at in counted]
     outcomes = [_outcome("binary", row, binary_score(levels, relevant), checks.binary)]
     if "ndcg" in work.plan.way.checks and 0 in answers:
-        ranks = [answers[0].ranks[at - 1] for at in counted]
-        dense = [sorted(ranks).index(rank) + 1 for rank in ranks]
-        score = ndcg_score(levels, dense, checks.ideal)
+        ranks = {at: answers[0].ranks[at - 1] for at in counted}
+        score = set_ndcg(work.plan, {at: experts[at].grade for at in counted}, ranks)
         if score == score:  # without a positive grade there is no score
             outcomes.append(_outcome("ndcg", row, score, checks.ndcg))
     return outcomes
@@ -194,6 +194,30 @@ def says_relevant(answered: Opinion, expert: int, rel: int) -> bool:
     if answered.grade is not None:
         return answered.grade >= rel
     return expert < rel
+
+
+def counted_right(plan: Plan, experts: Mapping[int, int], answers: Opinions) -> tuple[int, int]:
+    """How many counted pairs of a qualification's set are right, and how many count.
+
+    Broken ones are left out on both sides; what was not answered is wrong.
+    """
+    rel, right, counted = plan.scale.relevant_from, 0, 0
+    positions = sorted(experts)
+    for at in positions[:1] if plan.qualification.gold == "one" else positions:
+        answered, grade = answers.get(at), experts[at]
+        if answered is not None and answered.kind == "broken":
+            continue
+        counted += 1
+        if answered is not None:
+            right += says_relevant(answered, grade, rel) == (grade >= rel)
+    return right, counted
+
+
+def set_ndcg(plan: Plan, experts: Mapping[int, int], ranks: Mapping[int, int]) -> float:
+    """The NDCG score of ranks by position; not a number where no positive grade is ranked."""
+    levels = [level_of(plan, experts[at]) for at in ranks]
+    dense = [sorted(ranks.values()).index(rank) + 1 for rank in ranks.values()]
+    return ndcg_score(levels, dense, plan.checks.ideal)
 
 
 def missed_gold(work: Work, assigned: Assignment) -> list[Missed]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import distinct, func, or_, select
+from sqlalchemy import ColumnElement, distinct, func, or_, select
 
 from qrowd.collection.books import ledger, notices
 from qrowd.collection.database.schema import (
@@ -228,35 +228,40 @@ def _set_worker(work: Work, worker_id: int, **columns: object) -> None:
 # --- qualification --------------------------------------------------------------------------------
 
 
-def _right_share(work: Work, assigned: Assignment) -> float:
-    """The share of the counted pairs of a qualification that were right; broken ones left out."""
-    rel, right, counted = work.plan.scale.relevant_from, 0, 0
+def passed_test(work: Work, assigned: Assignment) -> bool:
+    """Whether a finished qualification was passed."""
+    right = counted = 0
     for row in checks.places_to_judge(work, assigned):
-        experts, answers = gold.grades_of(work, row.set_id), answers_of(work, row.id)
-        positions = sorted(experts)
-        if work.plan.qualification.gold == "one":
-            positions = positions[:1]
-        for at in positions:
-            answered, grade = answers.get(at), experts[at].grade
-            if answered is not None and answered.kind == "broken":
-                continue
-            counted += 1
-            if answered is not None:
-                right += checks.says_relevant(answered, grade, rel) == (grade >= rel)
+        experts = {at: each.grade for at, each in gold.grades_of(work, row.set_id).items()}
+        of_set = checks.counted_right(work.plan, experts, answers_of(work, row.id))
+        right, counted = right + of_set[0], counted + of_set[1]
     # whose pairs were all broken has shown nothing against them
-    return right / counted if counted else 1.0
+    return not counted or right / counted >= work.plan.qualification.pass_share - 1e-12
+
+
+def passed_here(work: Work, worker_id: int) -> bool:
+    """Whether a worker has passed a qualification of this campaign's own."""
+    tests = _tests(worker_id)
+    rows = work.rows(select(assignment).where(tests), Assignment)
+    return any(passed_test(work, row) for row in rows)
 
 
 def _qualify(work: Work, assigned: Assignment) -> None:
-    if _right_share(work, assigned) >= work.plan.qualification.pass_share - 1e-12:
+    if worker_of(work, assigned.worker_id).state != "new":
+        return  # passed elsewhere meanwhile: nothing is left to pass or to fail
+    if passed_test(work, assigned):
         _set_worker(work, assigned.worker_id, state="qualified")
     elif _tries(work, assigned.worker_id) >= work.plan.qualification.tries:
         _set_worker(work, assigned.worker_id, state="failed")
 
 
+def _tests(worker_id: int) -> ColumnElement[bool]:
+    a = assignment.c
+    return (a.worker_id == worker_id) & (a.kind == "qualification") & a.finished_at.is_not(None)
+
+
 def _tries(work: Work, worker_id: int) -> int:
-    mine = (assignment.c.worker_id == worker_id) & (assignment.c.kind == "qualification")
-    return work.count(assignment, mine, assignment.c.finished_at.is_not(None))
+    return work.count(assignment, _tests(worker_id))
 
 
 # --- what time does -------------------------------------------------------------------------------

@@ -146,7 +146,9 @@ def come_in(work: Work, entrant: Entrant) -> schema.Worker:
         came = workers.worker_of(work, entrant.worker)
     if entrant.listed is not None and entrant.listed.worker_id is None:
         work.update(listed_person, listed_person.c.id == entrant.listed.id, worker_id=came.id)
-    return came
+    if entrant.listed is not None and entrant.listed.qualified_at is not None:
+        workers.skip_test(work, [came.id])
+    return workers.worker_of(work, came.id)
 
 
 def places_taken(work: Work) -> int:

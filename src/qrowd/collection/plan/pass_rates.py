@@ -238,12 +238,41 @@ def qualifies(plan: Plan, tests: Sequence[GoldRow], worker: Worker) -> float:
     relevant = sum(level_of(plan, row.grade or 0) > 0 for row in counted) / len(counted)
     right = relevant * worker.hit + (1 - relevant) * (1 - worker.false_alarm)
     per_set = 1 if plan.qualification.gold == "one" else plan.sets.size
-    asked = plan.qualification.sets * per_set
-    least = math.ceil(plan.qualification.pass_share * asked - 1e-9)
-    first_try = sum(
-        math.comb(asked, n) * right**n * (1 - right) ** (asked - n) for n in range(least, asked + 1)
-    )
+    first_try = _enough(plan, [right] * plan.qualification.sets * per_set)
     return 1 - (1 - first_try) ** plan.qualification.tries
+
+
+def passes_test(
+    plan: Plan, test: Sequence[tuple[int, ...]], worker: Worker, *, ranked: bool
+) -> float:
+    """The chance to pass one certain test: the levels of what counts in each of its sets.
+
+    Where it is `ranked`, the mean of the sets' NDCG scores must reach the plan's bound, too.
+    """
+    if not ranked:
+        says = [
+            worker.hit if level > 0 else 1 - worker.false_alarm for each in test for level in each
+        ]
+        return _enough(plan, says)
+    random = np.random.default_rng(0)
+    right, scores = np.zeros(DRAWS), []
+    for levels in test:
+        cases = _outcomes(levels, worker, ideal=plan.checks.ideal)
+        drawn = random.choice(len(cases.p), DRAWS, p=cases.p / cases.p.sum())
+        right += cases.accuracy[drawn] * len(levels)
+        if any(levels):  # without a positive grade there is no score
+            scores.append(cases.ndcg[drawn])
+    enough = right >= plan.qualification.pass_share * sum(map(len, test)) - 1e-9
+    return float((enough & (np.mean(scores, axis=0) >= plan.checks.ndcg.at_least - 1e-12)).mean())
+
+
+def _enough(plan: Plan, chances: Sequence[float]) -> float:
+    """The chance that so many pairs are right as the qualification asks for."""
+    number: Floats = np.ones(1)  # of right ones so far: how likely each number is
+    for chance in chances:
+        number = np.convolve(number, [1 - chance, chance])
+    least = math.ceil(plan.qualification.pass_share * len(chances) - 1e-9)
+    return float(number[least:].sum())
 
 
 def better_gold(plan: Plan, gold: Sequence[tuple[int, ...]]) -> str:

@@ -82,7 +82,7 @@ class Act:
     """
 
     name: ClassVar[str]
-    #: where its button stands: campaign, worker, batch, gold, topic, appeal, money, debts
+    #: where its button stands: campaign, worker, batch, gold, topic, appeal, money
     on: ClassVar[tuple[str, ...]] = ()
     #: the states of what it is on in which it is possible; (): in all
     states: ClassVar[tuple[str, ...]] = ()

@@ -40,15 +40,17 @@ class MTurk(Tool):
         layouts = []
         for number in _numbers(inputs, answers):
             said = _of_number(answers, number)
-            grade = recognised(list(said), ("grade",)).get("grade")
-            grade = grade or (next(iter(said)) if len(said) == 1 else None)
+            roles = recognised(list(said), ("grade", "rank"))
+            grade = roles.get("grade") or (next(iter(said)) if len(said) == 1 else None)
             asked = _of_number(inputs, number)
             columns = {
                 role: asked[name]
                 for role, name in recognised(list(asked), ("topic", "doc")).items()
             }
             columns.setdefault("doc", "HITId")
-            columns |= {"assessor": "WorkerId", **({"grade": said[grade]} if grade else {})}
+            answered = {"grade": grade, "rank": roles.get("rank")}
+            columns |= {role: said[name] for role, name in answered.items() if name}
+            columns["assessor"] = "WorkerId"
             layouts.append(Layout({**columns, **beside}, where))
         return [] if gold else layouts
 

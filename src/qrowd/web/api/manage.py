@@ -42,7 +42,9 @@ def _list_acts(schema: dict[str, Any]) -> None:
     lines = [
         f"- POST {ADDRESSES[act.scope]}: `{act.usage()}`. {act.summary()}"
         for act in all_acts().values()
-        if not any(isinstance(each.kind, Inside) for each in act.details().values())
+        if not any(
+            isinstance(each.kind, Inside) and each.required for each in act.details().values()
+        )
     ]
     about = "The acts, with their details; a reason may be said of each. Amounts in minor units."
     schema["description"] = "\n".join([about, "", *lines])

@@ -10,7 +10,9 @@
     /accounts                      who has an account (administrators)     office
     /drafts/KEY/STEP               the wizard, up to launch                drafts, launch
     /drafts/KEY/gold/grade         documents to grade, which become gold   own_gold
-    /campaigns/NAME                on track or not; coverage; money        live
+    /campaigns/NAME                on track or not; coverage               live
+        /money                     what is owed, a payout file and back    money
+        /qualification             a test that people take elsewhere       qualification
         /quality /systems /gold    what jobs found, check questions        quality
         /document  /documents      one with all that was said; broken ones documents
         /workers                   workers, one worker                     workers

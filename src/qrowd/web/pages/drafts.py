@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any, BinaryIO
-from urllib.parse import quote
 
 from fastapi import Depends, Response
 from fastapi.responses import StreamingResponse
@@ -30,7 +29,7 @@ from qrowd.errors import InputError, QrowdError, RuleError
 from qrowd.texts import Text
 from qrowd.web import jobs
 from qrowd.web.files import drafts_in
-from qrowd.web.pages.frame import AdministratorVisit, Confirmation, Visit, page_router
+from qrowd.web.pages.frame import AdministratorVisit, Confirmation, Visit, attached, page_router
 from qrowd.web.problems import sentence_of
 
 router = page_router()
@@ -160,7 +159,7 @@ def plan(draft: OpenDraft, visit: AdministratorVisit) -> Response:
 def plan_file(draft: OpenDraft) -> Response:
     """The plan file, to keep."""
     text = plan_of(draft)
-    return Response(text, media_type="application/toml", headers=_attached("plan.toml"))
+    return Response(text, media_type="application/toml", headers=attached("plan.toml"))
 
 
 @router.get("/drafts/{key}/plan.zip")
@@ -170,19 +169,13 @@ def bundle(draft: OpenDraft) -> Response:
     write_bundle(draft, file)
     file.seek(0)
     name = f"{draft.plan.campaign.name or 'campaign'}.zip"
-    return StreamingResponse(_sent(file), media_type="application/zip", headers=_attached(name))
+    return StreamingResponse(_sent(file), media_type="application/zip", headers=attached(name))
 
 
 def _sent(file: BinaryIO) -> Iterator[bytes]:
     with file:
         while part := file.read(2**16):
             yield part
-
-
-def _attached(name: str) -> dict[str, str]:
-    quoted = quote(name, safe="")
-    named = f'filename="{name}"' if quoted == name else f"filename*=utf-8''{quoted}"
-    return {"Content-Disposition": f"attachment; {named}", "X-Content-Type-Options": "nosniff"}
 
 
 # --- steps ----------------------------------------------------------------------------------------

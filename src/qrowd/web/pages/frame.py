@@ -259,6 +259,17 @@ def _headers(nonce: str) -> Mapping[str, str]:
     }
 
 
+def attached(name: str) -> dict[str, str]:
+    """The headers of a file of this name, to keep."""
+    quoted = quote(name, safe="")
+    named = f'filename="{name}"' if quoted == name else f"filename*=utf-8''{quoted}"
+    return {
+        "Content-Disposition": f"attachment; {named}",
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-store",
+    }
+
+
 def own_address(address: str, otherwise: str = "/campaigns") -> str:
     """An address of this server as it is; any other is replaced."""
     return address if _OWN.fullmatch(address) else otherwise
@@ -336,6 +347,7 @@ def _in_campaign(scope: str, role: str = "organiser") -> Any:
 ReaderVisit = Annotated[CampaignVisit, _in_campaign("read")]
 ManagerVisit = Annotated[CampaignVisit, _in_campaign("manage")]
 KeeperVisit = Annotated[CampaignVisit, _in_campaign("people")]
+PayerVisit = Annotated[CampaignVisit, _in_campaign("pay")]
 ExporterVisit = Annotated[CampaignVisit, _in_campaign("export")]
 ExpertVisit = Annotated[CampaignVisit, _in_campaign("judge", "expert")]
 

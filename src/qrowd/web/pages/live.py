@@ -1,4 +1,4 @@
-"""The live page: on track or not, what needs a decision, four tiles; coverage; money."""
+"""The live page: on track or not, what needs a decision, four tiles; coverage."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fastapi import Response
 
-from qrowd.collection.books import ledger, notices
+from qrowd.collection.books import notices
 from qrowd.collection.books.progress import by_topic_and_votes, counts, documents_by_votes
 from qrowd.collection.database.schema import worker
 from qrowd.collection.database.store import Work
@@ -140,21 +140,6 @@ def coverage(visit: ReaderVisit, page: int = 1) -> Response:
         pictures=drawn(visit.storage, quality, "votes", "workload"),
         **data,
     )
-
-
-@router.get("/campaigns/{name}/money")
-def money(visit: ReaderVisit) -> Response:
-    """Spend and forecast; who is owed what."""
-    with visit.read() as work:
-        owed = ledger.owed(work) if "pay" in visit.member.scopes else []
-        data = {
-            "ahead": pace_of(work),
-            "balance": ledger.balance(work),
-            "owed": list(owed[:TOPICS]),
-            "owed_workers": len(owed),
-            **visit.top(work, "/money"),
-        }
-    return visit.show("organiser/money.html.j2", **data)
 
 
 @router.post("/campaigns/{name}/notices/{number}/done")

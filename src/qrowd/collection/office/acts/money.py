@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from qrowd.collection.books import ledger
 from qrowd.collection.database.store import Work
+from qrowd.collection.office.payout import Payment, Settlement, settlement
 from qrowd.collection.people.workers import worker_by_number
 from qrowd.collection.record.act import Act, Consequence, Details, Stored
-from qrowd.collection.record.details import Money, WorkerNumber, WorkerNumbers, detail
+from qrowd.collection.record.details import Inside, Money, WorkerNumber, WorkerNumbers, detail
 from qrowd.errors import RuleError
 
 
@@ -64,26 +66,62 @@ class Bonus(Act):
         return self.ask(work, "follows", cost=self.amount)
 
 
+@dataclass(frozen=True)
+class Payout:
+    """The rows of a payout file."""
+
+    payments: Sequence[Payment]
+
+
 class Settle(Act):
-    """Mark as paid what all workers are owed, or those of `workers`."""
+    """Mark as paid what all workers are owed now, or those of `workers`.
+
+    Whoever pays by a payout file marks what that file says, and nothing that was earned since.
+    """
 
     name = "settle"
-    on = ("debts",)
     scope = "pay"
     final = True
     results = (("amount", Money()),)
     workers: list[int] = detail(WorkerNumbers(), default=())
+    payout: Payout | None = detail(Inside(of=Payout), default=None, recorded=False, asked=False)
 
     def do(self, work: Work) -> Details:
-        numbers = self._numbers(work)
-        ids = [worker_by_number(work, number).id for number in numbers]
-        return {"workers": numbers, "amount": ledger.settle(work, ids)}
+        if self.payout is None:
+            numbers = self._numbers(work)
+            ids = [worker_by_number(work, number).id for number in numbers]
+            return {"workers": numbers, "amount": ledger.settle(work, ids)}
+        stands = settlement(work, self.payout.payments)
+        if not stands.due:
+            raise RuleError("conflict", f"{self._nothing(stands)}; nothing was changed")
+        for payment in stands.due:
+            ledger.pay_out(work, worker_by_number(work, payment.worker).id, payment.amount)
+        return {"workers": [each.worker for each in stands.due], "amount": stands.total}
+
+    @staticmethod
+    def _nothing(stands: Settlement) -> str:
+        """Why none of a file's payments stands."""
+        if not stands.changed:
+            return "all of this file was marked as paid before"
+        return "these workers are owed something else now than the file says; write it again"
 
     def foretell(self, work: Work) -> Consequence:
-        numbers = set(self._numbers(work))
-        amounts = [row.amount for row in ledger.owed(work) if row.number in numbers]
-        total = work.plan.pay.shown(sum(amounts))
-        return self.ask(work, "marked", "follows", n=len(amounts), total=total)
+        if self.payout is None:
+            numbers = set(self._numbers(work))
+            amounts = [row.amount for row in ledger.owed(work) if row.number in numbers]
+            total = work.plan.pay.shown(sum(amounts))
+            return self.ask(work, "marked", "follows", n=len(amounts), total=total)
+        stands = settlement(work, self.payout.payments)
+        if not stands.due:
+            raise RuleError("conflict", f"{self._nothing(stands)}; nothing was changed")
+        total = work.plan.pay.shown(stands.total)
+        says = [self.says("marked", n=len(stands.due), total=total), self.says("follows")]
+        says += [
+            self.says(part, n=len(numbers), workers=WorkerNumbers().shown(numbers, work.plan.pay))
+            for part, numbers in (("paid", stands.paid), ("changed", stands.changed))
+            if numbers
+        ]
+        return self.ask(work, *says, total=total)
 
     def _numbers(self, work: Work) -> list[int]:
         return list(self.workers) or [row.number for row in ledger.owed(work)]

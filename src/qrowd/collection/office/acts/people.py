@@ -11,15 +11,26 @@ from typing import Any
 
 from sqlalchemy import select
 
-from qrowd.collection.database.schema import campaign, link, listed_person
+from qrowd.collection.database.schema import campaign, link, listed_person, worker
 from qrowd.collection.database.store import Work
-from qrowd.collection.people import entry
+from qrowd.collection.judging.submission import passed_here
+from qrowd.collection.people import entry, workers
+from qrowd.collection.people.declined import DeclinedPeople
 from qrowd.collection.people.entry import MOST_PEOPLE, OFF, PersonRow
 from qrowd.collection.plan import limits
 from qrowd.collection.plan.sections import ENTRIES, Pay, Plan
 from qrowd.collection.plan.toml import rewritten, stored_plan
 from qrowd.collection.record.act import Act, Consequence, Details, Stored
-from qrowd.collection.record.details import Choice, Days, Identifier, Kind, Number, Rows, detail
+from qrowd.collection.record.details import (
+    Choice,
+    Days,
+    Identifier,
+    Inside,
+    Kind,
+    Number,
+    Rows,
+    detail,
+)
 from qrowd.errors import RuleError
 from qrowd.texts import Text
 
@@ -174,6 +185,67 @@ class ListPeople(ListAct):
 
     def foretell(self, work: Work) -> Consequence:
         return self.ask(work, Text(f"office.entry.list.{work.plan.rule}"), n=len(self.people))
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Those who have passed a qualification elsewhere: their ids, and the share they got right."""
+
+    shares: Mapping[str, float]
+
+
+class QualifyPeople(ListAct):
+    """Put those on the list who have passed the qualification elsewhere: none is left for them."""
+
+    name = "qualify people"
+    page = "/qualification"
+    command = "qrowd campaign qualify"
+    results = (("made", Rows()), ("qualified", Rows()))
+    passed: Passed = detail(Inside(of=Passed), recorded=False)
+
+    def do(self, work: Work) -> Details:
+        if work.state == "closed":
+            raise RuleError("closed", "this campaign is closed; nobody can qualify for it any more")
+        shares = self.new(work)
+        if not shares:
+            raise RuleError(
+                "conflict", "none of them is new: they are qualified, off the list, or declined"
+            )
+        done = entry.put_on_list(work, [PersonRow(name) for name in shares])
+        for number, share in zip(done.people, shares.values(), strict=True):
+            marks = {"qualified_at": work.now, "test_share": share}
+            work.update(listed_person, listed_person.c.id == number, **marks)
+        came = select(listed_person.c.worker_id).where(listed_person.c.id.in_(done.people))
+        ids = [number for number in work.db.scalars(came) if number is not None]
+        workers.skip_test(work, ids)
+        return {"made": done.made, "back": done.back, "qualified": sorted(set(done.people))}
+
+    def new(self, work: Work) -> dict[str, float]:
+        """Those who are not qualified yet; who was taken off the list, or declined, stays so."""
+        declined = DeclinedPeople(work)
+        rows = {name: entry.listed_as(work, name) for name in self.passed.shares}
+        return {
+            name: share
+            for name, share in self.passed.shares.items()
+            if (not (row := rows[name]) or (row.state != OFF and row.qualified_at is None))
+            and not declined.has(name, "")
+        }
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        mine = work.own(listed_person) & listed_person.c.id.in_(stored["qualified"])
+        came = select(listed_person.c.worker_id).where(mine, listed_person.c.worker_id.is_not(None))
+        for worker_id in work.db.scalars(came).all():
+            if not passed_here(work, worker_id):  # the test is before them again
+                own = (worker.c.id == worker_id) & (worker.c.state == "qualified")
+                work.update(worker, own, state="new")
+        work.update(listed_person, mine, qualified_at=None, test_share=None)
+        ListAct.undo(work, stored)
+
+    def foretell(self, work: Work) -> Consequence:
+        new = len(self.new(work))
+        follows = ["follows"] if new == len(self.passed.shares) else ["follows", "known"]
+        return self.ask(work, *follows, n=new, known=len(self.passed.shares) - new)
 
 
 class MakeLinks(ListAct):
