@@ -124,6 +124,7 @@ def _collection(work: Work) -> list[str]:
         f"People got batches of up to {documents} documents ({plan.gold_per_hit} of "
         f"{plan.hit.sets} sets were check questions) and {pay} for a batch, for work of about "
         f"{plan.seconds_of(documents) / 60:.0f} minutes.",
+        *([] if plan.next.pick == "even" else [_chosen(plan)]),
         "Checks: " + "; ".join(_checks(plan)) + ".",
         "The consent text is in consent.txt.",
     ]
@@ -140,6 +141,21 @@ def _collection(work: Work) -> list[str]:
             "\n".join(clarified),
         ]
     return lines
+
+
+def _chosen(plan: Plan) -> str:
+    """That documents were not voted on alike, and what must not be made of it."""
+    aim = {"margin": "whose label a vote might still change", "systems": "that tell runs apart"}
+    return (
+        "Which documents were judged next was chosen by what had been said of them "
+        f"({plan.next.pick}): each got {plan.next.least} judgements, then those came first "
+        f"{aim[plan.next.pick]}, up to {plan.most_votes} judgements; a document got no more once "
+        f"its label would change with a probability of at most {plan.next.risk:g} until then. "
+        "Documents with many judgements are the divided ones. So these judgements are no random "
+        "sample: agreement, shares of grades and assessors' accuracies that are computed from them "
+        "are about what was chosen, and scores of systems that need a random sample cannot be "
+        "estimated from them."
+    )
 
 
 def _checks(plan: Plan) -> list[str]:
