@@ -124,6 +124,23 @@ def save_example_files(folder: Path) -> None:
         main(["campaign", "links", database, "ann", "bob"])
         main(["campaign", "import", database, str(folder / "earlier.tsv")])
         main(["campaign", "release", database, "-o", str(folder / "release.zip"), "--yes"])
+        _save_crowd(folder)
+
+
+def _save_crowd(folder: Path) -> None:
+    """A campaign that chooses what comes next, which robots have judged: `crowd.db`."""
+    from qrowd.collection.database.opening import open_store
+    from qrowd.web.robots.crowd import Crowd
+    from qrowd.web.robots.rehearsal import judge
+    from qrowd.web.robots.traffic import Clock
+
+    text = (folder / "plan.toml").read_text()
+    (folder / "next.toml").write_text(text + '\n[next]\npick = "margin"\n')
+    database = str(folder / "crowd.db")
+    main(["campaign", "new", str(folder / "next.toml"), "-o", database])
+    clock = Clock(1_800_000_000_000)
+    with open_store(database, clock=clock) as store:
+        judge(store, clock, folder, "example", Crowd(robots=6))
 
 
 def skip_without_extras(line: str) -> None:

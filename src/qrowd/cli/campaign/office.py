@@ -123,8 +123,8 @@ def next_sets(database: str, name: str | None, runs: opt.RunFiles, as_json: bool
 
     \b
     Examples:
-      qrowd campaign next campaign.db
-      qrowd campaign next campaign.db --json
+      qrowd campaign next crowd.db
+      qrowd campaign next crowd.db --json
     """
     from qrowd.collection.office.acts.next_sets import decided_now
     from qrowd.web.next_sets import choose
