@@ -55,7 +55,7 @@ class ChooseNext(Act):
 
     name = "choose next"
     command = "qrowd campaign next DATABASE"
-    results = (("decided", Number()), ("documents", Number()), ("given_back", Number()))
+    results = (("decided", Number()), ("given_back", Number()))
     chosen: NextSets = detail(Inside(of=NextSets), recorded=False)
 
     def do(self, work: Work) -> Details:
