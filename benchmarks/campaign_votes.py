@@ -22,7 +22,7 @@ from qrowd.collection.database.opening import open_store
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.collected import collected
-from qrowd.data.arrays import Floats
+from qrowd.data.arrays import Array, Floats
 from qrowd.simulation.setting import CROWDS
 from qrowd.web.robots.crowd import Crowd, truth_of
 from qrowd.web.robots.rehearsal import judge
@@ -108,7 +108,7 @@ def campaign(options: Options, crowd: str, pick: str, seed: int) -> Done:
     )
 
 
-def right(grade: Floats, pair: Floats, truth: Floats) -> float:
+def right(grade: Array, pair: Array, truth: Array) -> float:
     lead = np.bincount(pair, 2.0 * grade - 1, len(truth))
     return float(np.where(lead == 0, 0.5, (lead > 0) == truth).mean())
 

@@ -32,8 +32,10 @@ from qrowd.collection.plan.files import priority_rows
 from qrowd.collection.plan.forecast import refuse_unmeetable
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.publishing.datasheet import Figures
 from qrowd.collection.publishing.export import export
 from qrowd.collection.publishing.imports import import_judgements
+from qrowd.collection.publishing.release import release
 from qrowd.collection.record import audit
 from qrowd.errors import InputError, RuleError
 from qrowd.rendering import spaced_percent
@@ -355,6 +357,17 @@ def test_exports_say_that_documents_were_chosen(site: Site, tmp_path: Path) -> N
         "most": 5,
         "random_sample": False,
     }
+
+
+def test_a_release_says_that_documents_were_chosen(site: Site, tmp_path: Path) -> None:
+    vote(site, 0, 1, 2)
+    figures = Figures(merge=q.MajorityVote(), method="mv")
+    release(site.store, "tiny", tmp_path / "out", figures, who="o", sure=True)
+    assert json.loads((tmp_path / "out" / "manifest.json").read_text())["chosen"]["most"] == 5
+    sheet = (tmp_path / "out" / "datasheet.md").read_text()
+    assert "Up to 5 judgements were wanted of every document" in sheet
+    assert "these judgements are no random sample" in sheet
+    assert "It is not that of a random sample: divided documents got more" in sheet
 
 
 # --- plans ----------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from qrowd.collection.plan.sections import MINUTE
 from qrowd.collection.publishing.collected import collected
 from qrowd.collection.publishing.export import given_names
 from qrowd.collection.record import audit
-from qrowd.data.arrays import Codes, Floats
+from qrowd.data.arrays import Codes, Floats, Offsets
 from qrowd.data.collected import qrels_of
 from qrowd.data.index import Pairs, encode_columns
 from qrowd.errors import RuleError
@@ -52,13 +52,13 @@ def choose(
         if pick == "even":
             message = 'the plan gives every document as many judgements: [next] pick = "even"'
             raise RuleError("not-allowed", message)
-        votes_of_people, (number, own) = _votes_of_people(work), _sets(work)
-        crowd = votes_of_people.with_pool(own[0])
+        number, pool, member_pair = _members(work)
+        crowd = _votes_of_people(work).with_pool(pool)
         experts = given_names(work)
-        most = max(rule.least, *most_votes(work).values())
+        most = max([rule.least, *most_votes(work).values()])
         lately = _places_lately(work)
         chance = np.random.default_rng(work.random.getrandbits(64))
-    at = crowd.pairs.locate(own[0])[own[1]]  # the pair of each row: a set and one of its documents
+    at = crowd.pairs.locate(pool)[member_pair]
     yes, votes = counts_of(crowd)
     state = q.decisions(crowd, most=most, risk=rule.risk).state
     decided = (state == 0) & (votes >= rule.least)
@@ -102,8 +102,8 @@ def _votes_of_people(work: Work) -> q.Judgements:
     return crowd.binary(work.plan.scale.relevant_from)
 
 
-def _sets(work: Work) -> tuple[Codes, tuple[Pairs, Codes]]:
-    """The number of an offered set, and a pair in it, row by row."""
+def _members(work: Work) -> tuple[Offsets, Pairs, Codes]:
+    """Row by row, the number of an offered set and a pair in it; all pairs stand in between."""
     joined = NAMED_PAIRS.join(member, member.c.pair_id == pair.c.id).join(
         judging_set, judging_set.c.id == member.c.set_id
     )
@@ -111,7 +111,8 @@ def _sets(work: Work) -> tuple[Codes, tuple[Pairs, Codes]]:
     rows = work.db.execute(query.where(work.pool_sets(), judging_set.c.open == 1)).all()
     numbers, topics, documents = zip(*rows, strict=True) if rows else ((), (), ())
     indexes, codes = encode_columns(topics, documents)
-    return np.array(numbers, np.int64), Pairs.from_codes(*indexes, *codes)
+    pairs, code = Pairs.from_codes(*indexes, *codes)
+    return np.array(numbers, np.int64), pairs, code
 
 
 def _places_lately(work: Work) -> int:

@@ -128,7 +128,9 @@ def _decisions(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
 def _next(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     """Which sets come next, and which are decided; where that fails, all stays as it is."""
     try:
-        runs = q.read_runs(files.runs) if any(files.runs.iterdir()) else None
+        with files.read() as work:
+            by_systems = work.plan.next.pick == "systems"
+        runs = q.read_runs(_runs(files)) if by_systems else None
         act = choose(files.store, files.campaign, "qrowd", runs)
     except Exception as error:  # whatever it is, somebody should know
         with files.store.write(files.campaign) as work:

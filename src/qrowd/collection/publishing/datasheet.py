@@ -117,9 +117,10 @@ def _collection(work: Work) -> list[str]:
     days = dict.fromkeys(clarification.day(time) for time in times if time is not None)
     pay = f"{plan.pay.hit:.{plan.pay.digits}f} {plan.pay.currency}"
     documents = plan.hit.sets * plan.sets.size
+    number = f"{plan.sets.target}" if plan.next.pick == "even" else f"Up to {plan.most_votes}"
     lines = [
         f"Collected {' to '.join(days) or 'on unknown days'} with qrowd. "
-        f"{plan.way.says('datasheet')} {plan.sets.target} judgements were wanted of every "
+        f"{plan.way.says('datasheet')} {number} judgements were wanted of every "
         f"document; people gave {thousands(progress.valid)} of {thousands(progress.wanted)}.",
         f"People got batches of up to {documents} documents ({plan.gold_per_hit} of "
         f"{plan.hit.sets} sets were check questions) and {pay} for a batch, for work of about "
@@ -189,6 +190,10 @@ def _quality(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]:
                 "Agreement of assessors, with 90 % intervals over topics:",
                 _table("coefficient", "value", cells),
             ]
+            if work.plan.next.pick != "even":
+                lines.append(
+                    "It is not that of a random sample: divided documents got more judgements."
+                )
     rate = expert_sample.error_rate(work)
     if rate.judged and not math.isnan(rate.rate):
         lines.append(
