@@ -32,6 +32,7 @@ from benchmarks._server import Server, Worker, running
 from qrowd.collection.database import transfer, verification
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import assignment, event, judging_set
+from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.store import Store
 from qrowd.collection.judging import events, queue, submission
 from qrowd.collection.judging.offer import Offer
@@ -60,6 +61,9 @@ hit = 0.10
 budget = 1000000.00
 [checks.seconds]
 at_least = 0
+[next]
+pick = "{pick}"
+refresh_minutes = 0.1
 """
 ENGINES = ("sqlite", "postgresql")
 ROWS = (
@@ -93,6 +97,7 @@ class Options:
     topics: int = 100  # with these events
     pace: float = 6.0  # seconds for documents that are not a set's first: 10 in the mean
     processes: int = 2  # of a server
+    pick: str = "even"  # of the storm; by "margin" a job works beside it
     engines: tuple[str, ...] = option(ENGINES, choices=ENGINES)
     served: tuple[str, ...] = option(ENGINES, choices=ENGINES)  # engines below a server
     rows: tuple[str, ...] = option(ROWS, choices=ROWS)
@@ -124,10 +129,12 @@ class Line:
     got: str
 
 
-def make_campaign(database: str, *, pairs: int, target: int, lease_minutes: float) -> Store:
+def make_campaign(
+    database: str, *, pairs: int, target: int, lease_minutes: float, pick: str = "even"
+) -> Store:
     """A running campaign with so many pairs, in a new database."""
     longest = max(240.0, lease_minutes)
-    plan = PLAN.format(target=target, lease=lease_minutes, longest=longest)
+    plan = PLAN.format(target=target, lease=lease_minutes, longest=longest, pick=pick)
     return launched(database, plan, made_material(pairs))
 
 
@@ -149,7 +156,9 @@ def link_of(store: Store, person: str) -> str:
 
 def storm(folder: Path, database: str, size: Options) -> list[Line]:
     """Robots who double-click, lose the network, abandon, come late; then all rules recomputed."""
-    store = make_campaign(database, pairs=size.requests // 20, target=3, lease_minutes=0.2)
+    store = make_campaign(
+        database, pairs=size.requests // 20, target=3, lease_minutes=0.2, pick=size.pick
+    )
     sent = failed = 0
     with running(folder, database, size.processes) as server:
         for wave in range(40):
@@ -164,8 +173,11 @@ def storm(folder: Path, database: str, size: Options) -> list[Line]:
     with store.read(NAME) as work:
         problems = verification.broken(work)
         held = work.db.scalar(select(func.count()).where(judging_set.c.held > judging_set.c.target))
+        chosen = work.count(audit_table, audit_table.c.act == "choose next")
     store.engine.dispose()
     what = f"rules broken after a storm of {sent:,} requests by {size.workers} workers"
+    if chosen:
+        what += f", while what comes next was chosen {chosen} times"
     return [
         Line(what, "0", str(len(problems))),
         Line("sets held above their target", "0", str(held)),

@@ -129,6 +129,7 @@ def save_example_files(folder: Path) -> None:
         _save_tested_campaign(folder)
         main(["campaign", "act", database, "bonus", "worker=1", "amount=100"])
         main(["campaign", "pay", database, "-o", str(folder / "payout.csv")])
+        _save_crowd(folder)
 
 
 def _save_tested_campaign(folder: Path) -> None:
@@ -146,6 +147,22 @@ def _save_tested_campaign(folder: Path) -> None:
     said = [f"ann,{topic},{doc},{grade}" for topic, doc, grade, *_ in gold]
     said += [f"bob,{topic},{doc},1" for topic, doc, *_ in gold]
     (folder / "results.csv").write_text("\n".join(["assessor,topic,doc,grade", *said]) + "\n")
+
+
+def _save_crowd(folder: Path) -> None:
+    """A campaign that chooses what comes next, which robots have judged: `crowd.db`."""
+    from qrowd.collection.database.opening import open_store
+    from qrowd.web.robots.crowd import Crowd
+    from qrowd.web.robots.rehearsal import judge
+    from qrowd.web.robots.traffic import Clock
+
+    text = (folder / "plan.toml").read_text()
+    (folder / "next.toml").write_text(text + '\n[next]\npick = "margin"\n')
+    database = str(folder / "crowd.db")
+    main(["campaign", "new", str(folder / "next.toml"), "-o", database])
+    clock = Clock(1_800_000_000_000)
+    with open_store(database, clock=clock) as store:
+        judge(store, clock, folder, "example", Crowd(robots=6))
 
 
 def skip_without_extras(line: str) -> None:

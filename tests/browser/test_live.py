@@ -47,6 +47,7 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("live")
     settings = settings_in(folder)
     plan = EXCLUDING.replace("seed = 1", 'seed = 1\naccept = "by hand"')
+    plan += '[next]\npick = "margin"\n'
     made = make_site(f"sqlite:///{settings.database}", plan, material(pool=9))
     for name, choose in (("ann", None), ("bob", wrong), ("cat", None), ("dan", None)):
         made.whole(made.worker(name), choose)
@@ -55,7 +56,7 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         query = select(assignment.c.id).where(assignment.c.state == "submitted")
         for number in list(work.db.scalars(query))[1:]:
             audit.perform(work, "ann", "accept", {"assignment": number})
-        for kind in ("quality", "systems"):
+        for kind in ("quality", "systems", "next"):
             jobs.ask(work, kind, {"method": "mv"})
     _add_runs(CampaignFiles(made.store, folder, 1).runs)
     while tasks.run_one(made.store, folder):

@@ -32,6 +32,7 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.verification import broken
 from qrowd.collection.judging import submission
+from qrowd.collection.office.acts.next_sets import NextSets
 from qrowd.collection.office.acts.people import Passed
 from qrowd.collection.people import entry, letters
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
@@ -137,6 +138,11 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
         details = {"target": 4}
     elif act == "prioritise":
         details = {"priorities": [["t0", "d0-1", 3.0], ["t1", "d1-1", 2.0]]}
+    elif act == "choose next":
+        with site.store.read("tiny") as work:
+            pool = list(work.db.scalars(select(judging_set.c.id).where(work.pool_sets())))
+        worth = {number: None if number % 2 else 0.5 for number in pool}
+        details = {"chosen": NextSets(worth, documents=27, decided=13)}
     elif act in ("fund", "bonus"):
         details = {"amount": 500} | ({"worker": 1} if act == "bonus" else {})
     elif act in ("screen out", "stop"):

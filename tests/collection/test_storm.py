@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import tempfile
@@ -35,6 +36,7 @@ from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.imports import import_judgements
 from qrowd.collection.record import audit
 from qrowd.errors import InputError, RuleError
+from qrowd.web.next_sets import choose
 
 LONG = int(os.environ.get("QROWD_SOAK", "1"))
 WORKERS = st.integers(0, 3)
@@ -46,6 +48,7 @@ PLANS = (
     PLAN.replace("[sets]", 'accept = "by hand"\n[sets]'),
     PLAN.replace("[sets]", 'way = "ranked"\n[qualification]\nsets = 1\n[sets]'),
     PLAN.replace("[sets]", 'mode = "owner"\n[sets]').replace("target = 2", "target = 1"),
+    PLAN.replace("[sets]", '[next]\npick = "margin"\nleast = 1\n[sets]'),
     PLAN.replace("budget = 100.00", "budget = 4.00")
     + '[checks.binary]\naction = "screen-out"\n[techniques]\nreview_share = 0.3\n'
     + "[checks]\nscreen_out_after = 1\n",
@@ -226,6 +229,12 @@ class Storm(RuleBasedStateMachine):
     def raise_target(self, wanted: int) -> None:
         self.tried(audit.perform, "organiser", "raise target", {"target": wanted})
 
+    @rule()
+    def choose_next(self) -> None:
+        if self.plan.next.pick != "even":
+            with contextlib.suppress(RuleError):  # nobody's work is valid yet
+                choose(self.store, self.site.name, "qrowd")
+
     @rule(amount=st.sampled_from((500, -500)))
     def fund(self, amount: int) -> None:
         self.tried(audit.perform, "organiser", "fund", {"amount": amount})
@@ -274,4 +283,4 @@ def test_storm(storm: type[Storm]) -> None:
     with storm.store.snapshot() as db:
         acts = set(db.scalars(select(audit_table.c.act).distinct()))
     assert storm.seen == set(STATES)  # a storm that does not get there shows nothing
-    assert {"bonus", "settle", "raise target", "refuse", "forget"} <= acts
+    assert {"bonus", "settle", "raise target", "refuse", "forget", "choose next"} <= acts

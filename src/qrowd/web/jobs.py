@@ -18,7 +18,7 @@ from qrowd.collection.database.schema import Job, job
 from qrowd.collection.database.store import Store, Work, new_id
 from qrowd.errors import RuleError
 
-KINDS = ("decisions", "export", "merge", "quality", "release", "systems")
+KINDS = ("decisions", "export", "merge", "next", "quality", "release", "systems")
 LEASE = 10 * 60_000
 MOST_ATTEMPTS = 3
 _log = logging.getLogger(__name__)

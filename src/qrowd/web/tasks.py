@@ -22,6 +22,7 @@ from sqlalchemy import func, select
 
 import qrowd as q
 from qrowd.collection.adjudication import cases
+from qrowd.collection.books import notices
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import assignment, campaign, content, declined, document
 from qrowd.collection.database.store import Store, Work
@@ -29,9 +30,11 @@ from qrowd.collection.drafts.draft import open_draft
 from qrowd.collection.drafts.plan_file import plan_of
 from qrowd.collection.judging.submission import sweep
 from qrowd.collection.office import erasure
+from qrowd.collection.office.acts.next_sets import decided_now, is_stopped
 from qrowd.collection.office.digest import send_digests
 from qrowd.collection.people.mailer import Mailer, send_due
 from qrowd.collection.plan.files import read_plan_files
+from qrowd.collection.plan.sections import MINUTE
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.export import export, given_names
 from qrowd.collection.publishing.release import release
@@ -43,6 +46,7 @@ from qrowd.reporting.parts import Figure
 from qrowd.web import findings, jobs, pictures
 from qrowd.web.files import CampaignFiles, drafts_in
 from qrowd.web.judgements import DRAWS, MEASURES, figures_of, merged, merger_of, taken_from
+from qrowd.web.next_sets import choose
 from qrowd.web.robots.rehearsal import try_out
 from qrowd.web.settings import Settings
 
@@ -126,6 +130,23 @@ def _decisions(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     }
 
 
+def _next(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
+    """Which sets come next, and which are decided; where that fails, all stays as it is."""
+    try:
+        with files.read() as work:
+            by_systems = work.plan.next.pick == "systems"
+        runs = q.read_runs(_runs(files)) if by_systems else None
+        act = choose(files.store, files.campaign, "qrowd", runs)
+    except Exception as error:  # whatever it is, somebody should know
+        with files.store.write(files.campaign) as work:
+            notices.tell(work, "next-failed", problem=str(error))
+        raise
+    with files.store.write(files.campaign) as work:
+        notices.settle(work, "next-failed")
+        decided = decided_now(work)
+    return {"act": act, **(asdict(decided) if decided else {})}
+
+
 def _export(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     """All files of an export, kept until the next one."""
     with files.read() as work:
@@ -185,6 +206,7 @@ TASKS: dict[str, Task] = {
     "decisions": _decisions,
     "export": _export,
     "merge": _merge,
+    "next": _next,
     "quality": _quality,
     "rehearsal": _rehearsal,
     "release": _release,
@@ -228,9 +250,11 @@ def sweep_all(store: Store) -> int:
 
 
 def refresh_all(store: Store, folder: Path) -> int:
-    """Ask again for what pages show, where batches came in since; how many jobs that were.
+    """Ask again for what pages show and for what comes next, where batches came in since; how many
+    jobs that were.
 
-    Not oftener than every quarter of an hour, nor than twenty times what it took.
+    Not oftener than every quarter of an hour (or what the plan says), nor than twenty times what it
+    took.
     """
     asked = 0
     for number in _campaigns(store, "running"):
@@ -239,6 +263,9 @@ def refresh_all(store: Store, folder: Path) -> int:
             asked += _refresh(work, "quality")
             if has_runs:
                 asked += _refresh(work, "systems")
+            if work.plan.next.pick != "even" and not is_stopped(work):
+                every = round(work.plan.next.refresh_minutes * MINUTE)
+                asked += _refresh(work, "next", every)
     return asked
 
 
@@ -247,7 +274,7 @@ def _campaigns(store: Store, *states: str) -> list[int]:
         return list(db.scalars(select(campaign.c.id).where(campaign.c.state.in_(states))))
 
 
-def _refresh(work: Work, kind: str) -> bool:
+def _refresh(work: Work, kind: str, every: int = REFRESH) -> bool:
     since, took, parameters = 0, 0, {"method": METHOD}
     last = jobs.newest(work, kind)
     if last is not None:
@@ -260,7 +287,7 @@ def _refresh(work: Work, kind: str) -> bool:
     valid = work.valid_batches()
     first = work.number(select(func.min(assignment.c.leased_at)).where(valid)) or work.now
     fresh = select(assignment.c.id).where(valid, assignment.c.ended_at > since).limit(1)
-    old = work.now - max(since, first) > max(REFRESH, 20 * took)
+    old = work.now - max(since, first) > max(every, 20 * took)
     if not old or not work.number(fresh):
         return False
     jobs.ask(work, kind, parameters)

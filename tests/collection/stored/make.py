@@ -50,7 +50,7 @@ from qrowd.collection.adjudication import appeals, cases, expert_sample
 from qrowd.collection.books import ledger, notices, progress
 from qrowd.collection.database import opening, transfer
 from qrowd.collection.database.opening import open_store
-from qrowd.collection.database.schema import metadata, rate, worker
+from qrowd.collection.database.schema import judging_set, metadata, rate, worker
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.drafts import own_gold
 from qrowd.collection.drafts.draft import Draft, all_drafts, new_draft
@@ -62,6 +62,7 @@ from qrowd.collection.judging.assignments import by_key
 from qrowd.collection.judging.offer import Offer, show
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import erasure
+from qrowd.collection.office.acts.next_sets import NextSets
 from qrowd.collection.people import entry, letters, topic_questions, workers
 from qrowd.collection.people.workers import leave, use_code
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, QuestionRow
@@ -473,6 +474,10 @@ def _extended(site: Stage) -> None:
     met = CampaignRows(documents=[DocumentRow("met", b"met", "page 2")], pool=[("t2", "met")])
     site.act("extend", rows=met)
     site.act("prioritise", priorities=[["t2", "met", 9.0], ["t0", "d0-1", 2.0]])
+    with site.store.read(site.name) as work:
+        pool = list(work.db.scalars(select(judging_set.c.id).where(work.pool_sets())))
+    worth = {number: None if number % 2 else 0.5 for number in pool}
+    site.act("choose next", chosen=NextSets(worth, documents=20, decided=9))
     site.begin(site.worker("ned"), 2)
 
 

@@ -23,6 +23,7 @@ from qrowd.errors import MissingExtraError
         plan.new,
         plan.extend,
         office.status,
+        office.next_sets,
         office.act,
         office.people,
         letters.invite,

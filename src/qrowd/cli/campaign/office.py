@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence, Sized
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -59,6 +60,7 @@ def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json
         causes = [cause.told() for cause in seen.causes]
         shown = {"sentence": sentence, "causes": causes, **asdict(state), **ahead}
         shown["notices"] = decisions
+        shown["next"] = asdict(pace.decided) if pace.decided else None
         if acts:
             keys = ("id", "at", "who", "act", "details")
             shown["acts"] = [{key: getattr(row, key) for key in keys} for row in history]
@@ -67,6 +69,8 @@ def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json
     for cause in seen.causes:
         click.echo(f"{cause.text}{_helping(cause)}")
     click.echo(pace.sentence(plan.pay, opened=not seen.causes))
+    if pace.decided:
+        click.echo(pace.decided.sentence)
     click.echo(_status_text(plan, state))
     if per_topic:
         for topic in state.topics:
@@ -75,7 +79,11 @@ def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json
         click.echo(f"needs a decision: {decision}")
     for row in reversed(history) if acts else ():
         when = datetime.fromtimestamp(row.at / 1000, UTC).strftime("%Y-%m-%d %H:%M")
-        click.echo(f"  {row.id}\t{when}\t{row.who}\t{row.act}\t{row.details}")
+        details = row.details
+        if row.act == "choose next":  # the state before is packed, and says nothing to people
+            kept = {key: value for key, value in json.loads(details).items() if key != "before"}
+            details = json.dumps(kept)
+        click.echo(f"  {row.id}\t{when}\t{row.who}\t{row.act}\t{details}")
 
 
 def _helping(cause: Cause) -> str:
@@ -100,6 +108,38 @@ def _status_text(plan: Plan, state: Status) -> str:
         f"batches    {batches}\n"
         f"workers    {workers}"
     )
+
+
+@opt.command("next")
+@opt.database
+@opt.campaign
+@opt.runs_if_any
+@opt.as_json
+@opt.quiet
+def next_sets(database: str, name: str | None, runs: opt.RunFiles, as_json: bool) -> None:
+    """Work out which sets come next, and give back the places of those that are decided.
+
+    What `[next]` of the plan says, done once: `qrowd serve` does it by itself every
+    `refresh_minutes`. It is one act, which can be undone; the server does not do it again then,
+    until this command has. Needs --runs where the plan picks by systems.
+
+    \b
+    Examples:
+      qrowd campaign next crowd.db
+      qrowd campaign next crowd.db --json
+    """
+    from qrowd.collection.office.acts.next_sets import decided_now
+    from qrowd.web.next_sets import choose
+
+    with opened(database) as store:
+        campaign = store.only(name)
+        number = choose(store, campaign, user(), runs.read_if_any())
+        with store.read(campaign) as work:
+            decided = decided_now(work)
+    assert decided is not None  # it was just done
+    say(f"act {number}: {decided.sentence}; undo it with `act --undo {number}`")
+    if as_json:
+        show_json({"act": number, **asdict(decided), "saved": decided.saved})
 
 
 class ActCommand(Command):

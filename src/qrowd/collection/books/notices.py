@@ -36,6 +36,11 @@ def notices(work: Work) -> list[Notice]:
     return work.rows(query.order_by(notice.c.id.desc()), Notice)
 
 
+def settle(work: Work, kind: str) -> None:
+    """Take the notices of a kind off the list, once what they tell is over."""
+    work.update(notice, work.own(notice), notice.c.kind == kind, settled_at=work.now)
+
+
 def dealt_with(work: Work, number: int) -> None:
     """Take a notice off the list."""
     work.update(notice, work.own(notice), notice.c.id == number, settled_at=work.now)

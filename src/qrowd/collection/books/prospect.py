@@ -38,8 +38,11 @@ def wage(work: Work) -> int:
     return hourly_wage(work.plan, batch_documents(work))
 
 
-def foreseen_cost(work: Work) -> float:
-    """What the whole campaign was expected to cost: by its dry run, else by numbers."""
+def foreseen_cost(work: Work, given_back: int = 0) -> float:
+    """What the whole campaign was expected to cost: by its dry run, else by numbers.
+
+    So many judgements were wanted then, and are no more.
+    """
     plan = work.plan
     if not plan.paid:
         return 0.0
@@ -49,14 +52,16 @@ def foreseen_cost(work: Work) -> float:
     result = work.db.scalar(rehearsals.order_by(job.c.id.desc()).limit(1))
     if result and (spend := spend_of(json.loads(result))):
         return spend.items.total
-    return spread_of(essentials(plan), _workload(work), "mixed", PER_HOUR)[0].total
+    return spread_of(essentials(plan), _workload(work, given_back), "mixed", PER_HOUR)[0].total
 
 
-def _workload(work: Work) -> Workload:
+def _workload(work: Work, given_back: int) -> Workload:
     """What was to be judged, in numbers, from the database."""
     plan, s = work.plan, judging_set.c
     wanted = work.number(select(func.sum(s.target)).where(work.pool_sets()))
     sets = work.count(judging_set, work.pool_sets())
+    documents = work.number(select(func.sum(s.size)).where(work.pool_sets()))
+    wanted += round(given_back * sets / max(1, documents))  # as judgements of whole sets
     topics = work.number(select(func.count(s.topic_id.distinct())).where(work.pool_sets()))
     grades: dict[str, dict[int, list[int]]] = {
         "gold": defaultdict(list),

@@ -183,9 +183,8 @@ def _pair_ids(work: Work, *conditions: sa.ColumnElement[bool]) -> dict[tuple[int
 
 def _add_pool(work: Work, rows: CampaignRows) -> None:
     numbers = _add_pairs(work, rows.pool, "pool", set(rows.pool))
-    _store_priorities(
-        work, {numbers[name]: p for name, p in rows.priorities.items() if name in numbers}
-    )
+    priorities = {numbers[name]: p for name, p in rows.priorities.items() if name in numbers}
+    work.update_all(pair, "priority", priorities)
     by_topic: dict[str, list[int]] = defaultdict(list)
     for (name, _), number in numbers.items():
         by_topic[name].append(number)
@@ -298,18 +297,17 @@ def set_priorities(work: Work, priorities: Mapping[Pair, float]) -> int:
         number = ids.get((topics.get(topic_name, 0), documents.get(document_name, 0)))
         if number is not None:
             by_number[number] = priority
-    _store_priorities(work, by_number)
-    _refresh_priorities(work)
+    store_priorities(work, by_number)
     return len(by_number)
 
 
-def _store_priorities(work: Work, priorities: Mapping[int, float]) -> None:
-    for number, priority in priorities.items():
-        work.update(pair, pair.c.id == number, priority=priority)
+def store_priorities(work: Work, priorities: Mapping[int, float]) -> None:
+    """Give pairs priorities, by their numbers, and every set of the pool its highest pair's."""
+    work.update_all(pair, "priority", priorities)
+    _refresh_priorities(work)
 
 
 def _refresh_priorities(work: Work) -> None:
-    """Give every set of the pool the priority of its highest pair."""
     highest = (
         sa.select(sa.func.max(pair.c.priority))
         .join_from(member, pair, pair.c.id == member.c.pair_id)

@@ -15,6 +15,7 @@ from qrowd.collection.books.prospect import foreseen_cost
 from qrowd.collection.database.schema import assignment
 from qrowd.collection.database.states import OPEN, VALID
 from qrowd.collection.database.store import Work
+from qrowd.collection.office.acts.next_sets import Decided, decided_now
 from qrowd.collection.plan.sections import DAY, HOUR, Pay
 from qrowd.rendering import spaced_percent, thousands
 from qrowd.texts import Text, listed
@@ -42,6 +43,7 @@ class Pace:
     promised: int
     budget: int
     expected: int
+    decided: Decided | None = None  # where documents that are decided give their places back
 
     @property
     def valid(self) -> int:
@@ -146,7 +148,8 @@ def day_of(at: int, now: int) -> Text:
 def pace_of(work: Work) -> Pace:
     """Where the campaign goes; from counters, not from answers."""
     wanted, held, pending = coverage(work)
-    money, batches = balance(work), _batches(work)
+    money, batches, decided = balance(work), _batches(work), decided_now(work)
+    given_back = decided.given_back if decided else 0
     spent = money.owed + money.settled
     cost = spent + money.promised
     return Pace(
@@ -159,17 +162,21 @@ def pace_of(work: Work) -> Pace:
         spent=spent,
         promised=money.promised,
         budget=money.budget,
-        expected=cost + _rest(work, wanted - held, held, cost, batches),
+        expected=cost + _rest(work, wanted - held, held, given_back, cost, batches),
+        decided=decided,
     )
 
 
-def _rest(work: Work, left: int, held: int, cost: int, batches: int) -> int:
-    """What the judgements that are left will cost, if those that are held cost this much."""
+def _rest(work: Work, left: int, held: int, given_back: int, cost: int, batches: int) -> int:
+    """What the judgements that are left will cost, if those that are held cost this much.
+
+    What was foreseen is the cost of the whole: of those that were given back, too.
+    """
     if left <= 0:
         return 0
     if batches >= ENOUGH and held:
         return round(cost / held * left)
-    return round(foreseen_cost(work) * left / (left + held))
+    return round(foreseen_cost(work, given_back) * left / (left + held + given_back))
 
 
 def _batches(work: Work, *conditions: ColumnElement[bool]) -> int:

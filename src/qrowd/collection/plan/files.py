@@ -228,13 +228,18 @@ def _is_qrels(path: Path) -> bool:
 
 
 def priority_rows(path: str | Path) -> list[tuple[Pair, float]]:
-    """Priorities: TSV with topic, doc, priority."""
+    """Priorities: TSV with topic, doc, priority; or what `qrowd next` writes, by its worth."""
     source, rows = Path(path), []
-    for line, row in strict_rows(source, ("topic", "doc", "priority")):
+    others = ("priority", "worth", "reason", "p_wrong", "probability")
+    for line, row in strict_rows(source, ("topic", "doc"), others):
+        key = "priority" if "priority" in row else "worth"
+        if key not in row:
+            message = "the first line must name the columns topic, doc, priority (or worth)"
+            raise FormatError(message, file=str(source), line=1)
         try:
-            rows.append(((row["topic"], row["doc"]), float(row["priority"])))
+            rows.append(((row["topic"], row["doc"]), float(row[key])))
         except ValueError:
-            message = f"priority must be a number, got {row['priority']!r}; fix this line"
+            message = f"{key} must be a number, got {row[key]!r}; fix this line"
             raise FormatError(message, file=str(source), line=line) from None
     return rows
 

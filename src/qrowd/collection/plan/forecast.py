@@ -174,8 +174,20 @@ def unmeetable(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
         yield unmet("checks.binary.at_least", "office.plan.above-one")
     if "ndcg" in plan.way.checks and plan.checks.ndcg.at_least > 1:
         yield unmet("checks.ndcg.at_least", "office.plan.above-one")
+    if plan.next.pick != "even" and plan.pay.hit:
+        yield from _below_least(plan, rows)
     if plan.techniques.expertise_share > 0 and not rows.questions:
         yield unmet("techniques.expertise_share", "office.plan.questions")
+
+
+def _below_least(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
+    """A budget that does not even pay for the judgements that every document gets."""
+    sets, pay = len(set_sizes(plan, counted(rows))), plan.pay
+    batches = math.ceil(sets * plan.next.least / max(1, plan.counted_per_hit))
+    needed = batches * plan.pay_of("judge")
+    if pay.minor(pay.budget) < needed:
+        shown = {"needed": pay.shown(needed), "least": plan.next.least}
+        yield Complaint.of("pay.budget", "office.plan.next.budget", because="next.pick", **shown)
 
 
 def _too_little_gold(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:

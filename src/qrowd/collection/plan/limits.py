@@ -51,7 +51,8 @@ class Complaint:
 
 def complaints(plan: Plan) -> Iterator[Complaint]:
     """Everything that is wrong."""
-    for part in (_campaign, _scale, _batches, _way, _checks, _money, _platform, entry, mail):
+    parts = (_campaign, _scale, _batches, _next, _way, _checks, _money, _platform, entry, mail)
+    for part in parts:
         yield from part(plan)
 
 
@@ -89,6 +90,24 @@ def _batches(plan: Plan) -> Iterator[Complaint]:
     if not plan.owner and shortest > hit.longest_minutes:
         key, longest = "checks.seconds.at_least", f"{hit.longest_minutes:g}"
         yield Complaint.of(key, "office.plan.seconds", minutes=round(shortest), longest=longest)
+
+
+def _next(plan: Plan) -> Iterator[Complaint]:
+    chosen, pick = plan.next, "next.pick"
+    if chosen.pick == "even":
+        return
+    if plan.campaign.mode != "crowd":
+        yield Complaint.of(pick, "office.plan.next.mode", mode=plan.campaign.mode)
+    if not plan.way.graded:
+        yield Complaint.of(pick, "office.plan.next.way", way=plan.way.name)
+    if chosen.pick == "systems" and not plan.files.runs:
+        yield Complaint.of(pick, "office.plan.next.runs")
+    if chosen.most > plan.sets.target:
+        yield Complaint.of("next.most", "office.plan.next.most", target=plan.sets.target)
+    elif chosen.least > plan.most_votes:
+        yield Complaint.of(
+            "next.least", "office.plan.next.least", because=pick, most=plan.most_votes
+        )
 
 
 def _way(plan: Plan) -> Iterator[Complaint]:

@@ -117,6 +117,32 @@ class Sets:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Next:
+    """`[next]`: which set is judged next, and when a document has judgements enough."""
+
+    pick: str = param(
+        "even",
+        "which sets come first: those with the fewest judgements; those whose documents a vote may "
+        "still change; those that tell the runs apart. With the last two, sets whose documents "
+        "are decided give their open places back",
+        choices=("even", "margin", "systems"),
+    )
+    risk: float = param(
+        0.1,
+        "a document is decided where its label changes with at most this probability, up to `most`",
+        above=0,
+        below=0.5,
+    )
+    least: int = param(2, "judgements that every document gets, before others get more", at_least=1)
+    most: int = param(
+        0, "judgements that a document gets at most; 0: as [sets] target", at_least=0, at_most=1000
+    )
+    refresh_minutes: float = _time(
+        15, "minutes", "how often it is worked out again, where batches came in since"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Hit:
     """`[hit]`: the batch that a worker gets."""
 
@@ -318,6 +344,7 @@ class Plan:
     scale: Grades = field(default_factory=Grades)
     files: Files = field(default_factory=Files)
     sets: Sets = field(default_factory=Sets)
+    next: Next = field(default_factory=Next)
     hit: Hit = field(default_factory=Hit)
     pay: Pay = field(default_factory=Pay)
     checks: Checks = field(default_factory=Checks)
@@ -345,6 +372,11 @@ class Plan:
         """Who may come in, as texts on it are called: they tell apart what a platform can do."""
         signed = "signed" if self.platform.jwks else "unsigned"
         return self.entry if self.entry in ("links", "open") else f"{self.entry}.{signed}"
+
+    @property
+    def most_votes(self) -> int:
+        """Judgements that a document gets at most."""
+        return self.next.most or self.sets.target
 
     @property
     def paid(self) -> bool:

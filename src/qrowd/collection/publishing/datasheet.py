@@ -117,13 +117,15 @@ def _collection(work: Work) -> list[str]:
     days = dict.fromkeys(clarification.day(time) for time in times if time is not None)
     pay = f"{plan.pay.hit:.{plan.pay.digits}f} {plan.pay.currency}"
     documents = plan.hit.sets * plan.sets.size
+    number = f"{plan.sets.target}" if plan.next.pick == "even" else f"Up to {plan.most_votes}"
     lines = [
         f"Collected {' to '.join(days) or 'on unknown days'} with qrowd. "
-        f"{plan.way.says('datasheet')} {plan.sets.target} judgements were wanted of every "
+        f"{plan.way.says('datasheet')} {number} judgements were wanted of every "
         f"document; people gave {thousands(progress.valid)} of {thousands(progress.wanted)}.",
         f"People got batches of up to {documents} documents ({plan.gold_per_hit} of "
         f"{plan.hit.sets} sets were check questions) and {pay} for a batch, for work of about "
         f"{plan.seconds_of(documents) / 60:.0f} minutes.",
+        *([] if plan.next.pick == "even" else [_chosen(plan)]),
         "Checks: " + "; ".join(_checks(plan)) + ".",
         "The consent text is in consent.txt.",
     ]
@@ -140,6 +142,21 @@ def _collection(work: Work) -> list[str]:
             "\n".join(clarified),
         ]
     return lines
+
+
+def _chosen(plan: Plan) -> str:
+    """That documents were not voted on alike, and what must not be made of it."""
+    aim = {"margin": "whose label a vote might still change", "systems": "that tell runs apart"}
+    return (
+        "Which documents were judged next was chosen by what had been said of them "
+        f"({plan.next.pick}): each got {plan.next.least} judgements, then those came first "
+        f"{aim[plan.next.pick]}, up to {plan.most_votes} judgements; a document got no more once "
+        f"its label would change with a probability of at most {plan.next.risk:g} until then. "
+        "Documents with many judgements are the divided ones. So these judgements are no random "
+        "sample: agreement, shares of grades and assessors' accuracies that are computed from them "
+        "are about what was chosen, and scores of systems that need a random sample cannot be "
+        "estimated from them."
+    )
 
 
 def _checks(plan: Plan) -> list[str]:
@@ -173,6 +190,10 @@ def _quality(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]:
                 "Agreement of assessors, with 90 % intervals over topics:",
                 _table("coefficient", "value", cells),
             ]
+            if work.plan.next.pick != "even":
+                lines.append(
+                    "It is not that of a random sample: divided documents got more judgements."
+                )
     rate = expert_sample.error_rate(work)
     if rate.judged and not math.isnan(rate.rate):
         lines.append(

@@ -45,6 +45,7 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.states import VALID
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.gold import named_grades
+from qrowd.collection.plan.sections import Plan
 from qrowd.data.given import NOTHING, Given, Merger
 from qrowd.data.merged import Merged
 from qrowd.data.scale import Scale
@@ -181,8 +182,18 @@ def _write_manifest(
         "spent": {"owed": money.owed, "settled": money.settled, "currency": work.plan.pay.currency},
         "files": {file.name: {"rows": file.rows, "sha256": file.sha256} for file in exported},
         **({} if merged is None else {"merged": merged}),  # by which method, and what it chose
+        **chosen_in(work.plan),
     }
     write(folder / "manifest.json", json.dumps(about, indent=2, sort_keys=True) + "\n")
+
+
+def chosen_in(plan: Plan) -> dict[str, Any]:
+    """How documents were chosen, for a manifest; nothing where all got as many judgements."""
+    if plan.next.pick == "even":
+        return {}
+    chosen = {name: getattr(plan.next, name) for name in ("pick", "risk", "least")}
+    chosen |= {"most": plan.most_votes, "random_sample": False}
+    return {"chosen": chosen}
 
 
 # --- answers --------------------------------------------------------------------------------------

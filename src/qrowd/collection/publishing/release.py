@@ -25,7 +25,7 @@ from qrowd.collection.database.schema import assignment, consent, document, topi
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.publishing.collected import check_answers, check_grades
 from qrowd.collection.publishing.datasheet import Figures, datasheet
-from qrowd.collection.publishing.export import export
+from qrowd.collection.publishing.export import chosen_in, export
 from qrowd.collection.record import audit
 from qrowd.errors import RuleError
 from qrowd.io.atomic import made_folder, written
@@ -307,6 +307,7 @@ def _write_manifest(
         "licence": work.plan.release.licence,
         "figures": figures.plain(),
         "merged": merged,  # by which method, and what it chose
+        **chosen_in(work.plan),
         "sample": plain(asdict(expert_sample.error_rate(work))),
         "files": {name: {"rows": rows[name], "sha256": sha} for name, sha in sums.items()},
     }

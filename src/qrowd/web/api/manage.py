@@ -197,9 +197,13 @@ class CauseFound(BaseModel):
 
 
 class Overview(BaseModel):
-    """What an organiser reads first. Times in milliseconds, money in minor units."""
+    """What an organiser reads first. Times in milliseconds, money in minor units.
+
+    `decided` says how many documents are, where that decides what is judged next; else it is "".
+    """
 
     sentence: str
+    decided: str
     causes: list[CauseFound]
     wanted: int
     valid: int
@@ -217,6 +221,7 @@ def first_look(member: Reader) -> Overview:
     pace = seen.pace
     return Overview(
         sentence=str(seen.first_sentence(pay)),
+        decided=str(pace.decided.sentence) if pace.decided else "",
         causes=[CauseFound(**cause.told()) for cause in seen.causes],
         wanted=pace.wanted,
         valid=pace.valid,

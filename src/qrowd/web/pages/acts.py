@@ -20,6 +20,7 @@ from qrowd.collection.judging import submission
 from qrowd.collection.judging.assignments import by_id
 from qrowd.collection.judging.checks import gold_record
 from qrowd.collection.office import worker_record
+from qrowd.collection.office.acts.next_sets import ChooseNext
 from qrowd.collection.plan.sections import Pay
 from qrowd.collection.record import audit
 from qrowd.collection.record.act import Act, act_named, all_acts
@@ -108,13 +109,27 @@ def record(visit: ReaderVisit, before: int | None = None) -> Response:
         (
             row,
             name_of(row.act),
-            _details(row, pay),
+            _details(row, pay) + ([Text("office.acts.folded", n=before)] if before else []),
             row.id in able and scope_of(row.act) in visit.member.scopes,
         )
-        for row in rows
+        for row, before in folded(rows)
     ]
     older = rows[-1].id if len(rows) == PAGE else None
     return visit.show("organiser/acts.html.j2", lines=lines, older=older, **data)
+
+
+def folded(rows: list[Audit]) -> list[tuple[Audit, int]]:
+    """Acts, the newest first, with how many of the same kind before each are left out: those that
+    qrowd does again and again by itself, and of which only the last one can be undone.
+    """
+    shown: list[tuple[Audit, int]] = []
+    for row in rows:
+        if row.act == ChooseNext.name and shown and shown[-1][0].act == row.act:
+            newest, before = shown[-1]
+            shown[-1] = newest, before + 1
+        else:
+            shown.append((row, 0))
+    return shown
 
 
 def name_of(name: str) -> Text | str:

@@ -18,7 +18,7 @@ from qrowd.collection.record.act import Consequence, act_named
 from qrowd.quality.suspicion import SUSPICIOUS
 from qrowd.rendering import records
 from qrowd.texts import Text, listed
-from qrowd.web.pages.acts import name_of
+from qrowd.web.pages.acts import folded, name_of
 from qrowd.web.pages.frame import ManagerVisit, Part, ReaderVisit, own_address, page_router
 from qrowd.web.pages.quality import LastJob, drawn, last_job
 from qrowd.web.pages.templates import UNKNOWN, english, number, percent
@@ -49,7 +49,7 @@ def live(visit: ReaderVisit) -> Response:
             "causes": [(cause, _answer(work, cause)) for cause in seen.causes],
             "needs": todo + [(need, None) for need in _from_jobs(findings)],
             "tiles": _tiles(work, findings),
-            "acts": [(row, name_of(row.act)) for row in audit.acts(work, 5)],
+            "acts": [(row, name_of(row.act)) for row, _ in folded(audit.acts(work, 50))[:5]],
             **visit.top(work, ""),
         }
     return visit.show("organiser/live.html.j2", **data)

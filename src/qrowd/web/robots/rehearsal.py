@@ -7,6 +7,7 @@ cost and time are those of the whole by proportion.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import random
 import tempfile
@@ -37,7 +38,7 @@ from qrowd.collection.plan.forecast import (
     workload,
 )
 from qrowd.collection.plan.rows import CampaignRows
-from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.sections import MINUTE, Plan
 from qrowd.collection.plan.toml import plan_text
 from qrowd.collection.plan.turnout import ITEMS, PER_HOUR, Outlay
 from qrowd.collection.record import audit
@@ -46,6 +47,7 @@ from qrowd.simulation.setting import CROWDS
 from qrowd.web.app import make_app
 from qrowd.web.files import CampaignFiles
 from qrowd.web.judgements import taken_from
+from qrowd.web.next_sets import choose
 from qrowd.web.robots.crowd import Crowd, by_content, make_robots, truth_of
 from qrowd.web.robots.traffic import Clock, in_process, rehearse
 from qrowd.web.settings import Settings
@@ -113,12 +115,25 @@ def judge(
         if work.state == "draft":
             audit.perform(work, "robots", "launch")
         truth = truth_of(work, crowd.truth)
-        grades, began = by_content(work, truth), work.now
+        grades, began, rule = by_content(work, truth), work.now, work.plan.next
         files = CampaignFiles(store, folder, work.campaign)
     robots = make_robots(store, name, crowd, grades)
     chance = np.random.default_rng(crowd.seed + 1)
     arrivals = np.cumsum(chance.exponential(3600 / crowd.per_hour, crowd.robots))
     settings = Settings.of_folder(folder, store.url)
+
+    due = began
+
+    def next_request(requests: int) -> None:
+        """What the process for jobs would do meanwhile."""
+        nonlocal due
+        progress(requests)
+        if rule.pick == "even" or clock.now < due:
+            return
+        due = clock.now + round(rule.refresh_minutes * MINUTE)
+        with contextlib.suppress(RuleError):  # nobody has judged anything yet
+            # who wins under random grades means nothing: runs are left out
+            choose(store, files.campaign, "robots", pick="margin")
 
     def all_held() -> bool:
         with files.read() as work:
@@ -126,7 +141,7 @@ def judge(
         return held >= wanted
 
     with in_process(make_app(settings, store)) as send:
-        requests = rehearse(send, clock, robots, arrivals.tolist(), progress, all_held)
+        requests = rehearse(send, clock, robots, arrivals.tolist(), next_request, all_held)
     with files.read() as work:
         money, last, outlay = ledger.balance(work), last_answer(work), outlay_of(work)
     taken = taken_from(files)

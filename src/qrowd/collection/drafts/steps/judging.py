@@ -63,4 +63,5 @@ class Target(Step):
 
     name = "target"
     after = "sets"
-    keys = ("sets.target",)
+    keys = ("sets.target", "next.pick", "next.risk", "next.least")
+    percents = ("next.risk",)
