@@ -13,7 +13,7 @@ import pytest
 import qrowd as q
 from qrowd.budget.couples import _average_precision
 from qrowd.budget.decisions import GRID, FinalVote
-from qrowd.budget.votes import Pool, drawn
+from qrowd.budget.votes import Pool, Systems, drawn
 from qrowd.cli.main import main
 from qrowd.errors import InputError, ParameterError, QrowdError, ScaleError, UsageError
 from qrowd.evaluation.engine import Task
@@ -34,6 +34,17 @@ def crowd(pairs: int, votes: int, seed: int, topics: int = 10) -> tuple[q.Judgem
         said.ravel().astype(np.int8),
     )
     return rows, q.Qrels.of(topic, names, (share > 0.5).astype(np.int8))
+
+
+def rankings(truth: q.Qrels) -> q.RunSet:
+    """Four runs that see relevance through more and more noise."""
+    random = np.random.default_rng(2)
+    names = zip(truth.pairs.topic_names, truth.pairs.document_names, truth.grade, strict=True)
+    lists: dict[str, dict[str, dict[str, float]]] = {f"run{at}": {} for at in range(4)}
+    for topic, document, grade in names:
+        for at, each in enumerate(lists.values()):
+            each.setdefault(topic, {})[document] = float(grade + (at + 1) * random.normal())
+    return q.read_runs(lists)
 
 
 def first(rows: q.Judgements, votes: int) -> q.Judgements:
@@ -163,23 +174,25 @@ def test_bad_input() -> None:
 
 def test_the_answers_are_the_same_whatever_is_picked() -> None:
     rows, truth = crowd(60, 8, seed=8, topics=3)
-    pool = Pool.of(rows, truth)
-    for request in ("resample", "once", "simulated"):
-        even, margin = (
-            drawn(pool, 3, copies=5, request=request, seed=2, pick=pick, most=7)
-            for pick in ("even", "margin")
+    pool, systems = Pool.of(rows, truth), Systems(rankings(truth))
+    cases = itertools.product(("resample", "once", "simulated"), ("margin", "systems"))
+    for request, pick in cases:
+        even, other = (
+            drawn(pool, 3, copies=5, request=request, seed=2, pick=each, most=7, systems=systems)
+            for each in ("even", pick)
         )
-        pairs = list(zip(even, margin, strict=True))
+        pairs = list(zip(even, other, strict=True))
         assert any(not np.array_equal(a.document, b.document) for a, b in pairs)
+        assert sum(b.taken(3.0) for _, b in pairs).tolist() == [180] * 5  # type: ignore[union-attr]
         for left, right in pairs:
-            assert left.document.shape == right.document.shape == (5, 60)
             for copy, document in itertools.product(range(5), range(20)):
                 a, b = (
                     list(zip(each.assessor[copy][at], each.grade[copy][at], strict=True))
                     for each in (left, right)
-                    for at in [each.document[copy] == document]
+                    for at in [(each.document[copy] == document) & (each.asked[copy] <= 3)]
                 )
-                assert 1 <= len(b) <= 7
+                assert len(b) <= 7
+                assert b or pick == "systems"
                 shared = min(len(a), len(b))
                 assert a[:shared] == b[:shared]
                 if request == "once":
@@ -196,6 +209,27 @@ def test_picked_by_margin_fewer_votes_are_as_good() -> None:
     even, margin = (curves.mean(name) for name in curves.methods)
     assert (margin >= even - 0.01).all()
     assert margin[3] > even[4]  # four votes a document against five
+
+
+def test_judgements_that_tell_systems_apart_bring_their_order_sooner() -> None:
+    made = q.simulate(topics=20, documents=60, runs=12, assessors=5, votes=1, seed=3)
+    names = made.truth.pairs.topic_names, made.truth.pairs.document_names
+    expert = q.Judgements.of(*names, ["expert"] * len(made.truth), made.truth.grade)
+    loop = q.Loop(votes=1, randomisations=4, picks=("even", "systems"))
+    curves = q.vote_by_vote(expert, made.truth, ["mv"], runs=made.runs, loop=loop)
+    assert curves.methods == ("mv", "mv by systems")
+    assert curves.order is not None
+    even, systems = curves.order.mean(axis=1)
+    assert even[0] == systems[0]  # the first tenth is the same
+    assert systems[1:6].mean() > even[1:6].mean() + 0.03
+    assert even[-1] == systems[-1] == 1  # all is judged
+    plain = q.vote_by_vote(expert, made.truth, ["mv"], loop=replace(loop, every=6, picks=("even",)))
+    assert np.array_equal(plain.accuracy[0], curves.accuracy[0])
+    frame = curves.to_polars()
+    assert frame.filter(frame["topic"] == "all")["tau_ap"].is_not_nan().all()
+    assert "tau_ap" in curves.summary()
+    with pytest.raises(UsageError, match="needs runs"):
+        q.vote_by_vote(expert, made.truth, ["mv"], loop=loop)
 
 
 def test_once_leaves_out_topics_without_as_many_votes() -> None:
