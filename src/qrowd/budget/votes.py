@@ -126,7 +126,7 @@ class Draws:
 
     def taken(self, votes: float) -> Codes:
         """How many votes of each randomisation there are after so many votes a document."""
-        return (self.asked <= votes + _ALMOST).sum(axis=1).astype(np.int32)
+        return np.asarray((self.asked <= votes + _ALMOST).sum(axis=1), np.int32)
 
     def coins(self, vote: int) -> Floats:
         """A number in [0, 1) for each randomisation and document with gold, after so many votes."""

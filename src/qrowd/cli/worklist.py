@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import click
 
 import qrowd as q
@@ -53,6 +55,14 @@ most = opt.count(
     metavar="N",
     help="How many at most; all by default, with --goal systems 100.",
 )
+@opt.option(
+    "--uniform",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="This share of the list is drawn uniformly from all pairs of the pool, whatever was said "
+    "so far: from it scores can be estimated (`qrowd evaluate --worklist`). Default: 0.1 with "
+    "--goal systems, else 0.",
+)
 @opt.seed
 @opt.output
 @opt.as_json
@@ -70,23 +80,24 @@ def command(
     gold: opt.GoldFile,
     by: str,
     number: int | None,
+    uniform: float | None,
     seed: int,
     output: str | None,
     as_json: bool,
 ) -> None:
     """List what to look at next, the most worthwhile first.
 
-    Writes `topic doc [assessor] reason worth p_wrong probability`. `worth` is what a look is
+    Writes `topic doc [assessor] reason worth p_wrong probability goal`. `worth` is what a look is
     expected to give: labels that a vote sets right, as this crowd would see it at --most votes;
     a share of what is still open between runs; relevant documents; or errors found. `p_wrong` is
     the probability that what is said now is wrong, empty where nothing tells it. `probability` is
-    the chance of having been drawn, empty where nothing was drawn at random (all but --goal
-    systems): such rows are no sample to estimate scores from (that is `qrowd sample`).
+    the chance of having been drawn, empty where nothing was drawn at random. Only rows whose `goal`
+    is uniform, which come first, are a sample to estimate scores from: keep the lists.
 
     \b
     Examples:
       qrowd next crowd.tsv -n 100 -o next.tsv
-      qrowd next crowd.tsv --goal systems --runs 'runs/*' -m AP -n 20 -o next.tsv
+      qrowd next crowd.tsv --goal systems --runs 'runs/*' -m AP -n 20 --uniform 0.2 -o next.tsv
       qrowd next crowd.tsv --goal errors --documents docs.jsonl -n 100 -o todo.tsv
       qrowd next crowd.tsv --goal errors --documents docs.jsonl --by assessor -o answers.tsv
     """
@@ -96,9 +107,20 @@ def command(
         raise UsageError(f"--goal {goal} needs --runs")
     if goal == "labels" and runs:
         raise UsageError("--goal labels reads no --runs; --goal systems does")
+    share = (0.1 if goal == "systems" else 0.0) if uniform is None else uniform
+    if share and goal == "errors":
+        raise UsageError("--uniform is for --goal labels, systems or relevant, not for errors")
+    if goal == "systems":
+        number = number or 100
+    if share and not number:
+        raise UsageError("--uniform is a share of how many pairs? Say -n")
+    drawn = ceil(share * number - 1e-9) if number else 0
+    number = number - drawn if number else None
     crowd = files.read()
     if pairs:
         crowd = crowd.with_pool(q.read_pairs(pairs))
+    if number == 0:
+        raise UsageError("all of the list would be drawn uniformly: that is `qrowd sample`")
     if goal == "labels":
         todo = q.undecided(crowd, most=most, number=number, seed=seed)
     elif goal in ("systems", "relevant"):
@@ -110,6 +132,8 @@ def command(
         )
     else:
         todo = _errors(crowd, documents, gold.read(files.rel), runs, by, number)
+    if drawn:
+        todo = todo.with_uniform(crowd, drawn, share, seed)
     if output or not as_json:
         put(todo, output)
     if as_json:
