@@ -268,7 +268,7 @@ def test_by_command(
     q.save(truth, "truth.qrels")
     main(["next", "crowd.tsv", "-n", "7", "-o", "next.tsv"])
     lines = Path("next.tsv").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "topic\tdoc\treason\tworth\tp_wrong\tprobability"
+    assert lines[0] == "topic\tdoc\treason\tworth\tp_wrong\tprobability\tgoal"
     assert len(lines) == 8
     main(["progress", "crowd.tsv", "--risk", "0.2", "-o", "state.tsv"])
     assert "200 labels at risk 0.2 and at most 9 votes" in capsys.readouterr().err
@@ -281,6 +281,33 @@ def test_by_command(
     main(["progress", "crowd.tsv", "--gold", "sample.tsv", "-o", "state.tsv"])
     assert "of labels are wrong now" in capsys.readouterr().err
     assert "p_wrong" in Path("state.tsv").read_text(encoding="utf-8").splitlines()[0]
+
+
+def test_what_progress_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows, _ = crowd(60, 3, seed=11)
+    q.save(rows, "crowd.tsv")
+    preferences = "topic\tbetter\tworse\tassessor\nt\ta\tb\tw1\nt\tb\tc\tw2\n"
+    Path("preferences.tsv").write_text(preferences, encoding="utf-8")
+    for line, code, message in (
+        (["progress", "crowd.tsv", "--risk", "0.5"], 2, "risk must be above 0 and below .5"),
+        (["progress", "crowd.tsv", "--risk", "0"], 2, "risk must be above 0 and below .5"),
+        (["progress", "crowd.tsv", "--risk", "-1"], 2, "risk must be above 0 and below .5"),
+        (["progress", "crowd.tsv", "-m", "P@10"], 2, "-m is a measure of --runs"),
+        (["next", "crowd.tsv", "--goal", "systems"], 2, "--goal systems needs --runs"),
+        (["next", "crowd.tsv", "--goal", "relevant"], 2, "--goal relevant needs --runs"),
+        (["progress", "preferences.tsv"], 1, "preferences"),
+        (["next", "preferences.tsv"], 1, "preferences"),
+        (["loop", "preferences.tsv", "--gold", "crowd.tsv"], 1, "preferences"),
+    ):
+        with pytest.raises(SystemExit, match=str(code)):
+            main([*line, "-o", "out.tsv"])
+        error = capsys.readouterr().err
+        assert message in error, (line, error)
+        assert len(error.strip().splitlines()) == 1
+        assert not Path("out.tsv").exists()
 
 
 # --- which judgement tells systems apart ----------------------------------------------------------
@@ -371,10 +398,10 @@ def test_systems_by_command_and_what_it_refuses(
     q.save(rows, "crowd.tsv")
     q.save(made.runs, "runs.tsv")
     systems = ["next", "crowd.tsv", "--goal", "systems"]
-    main([*systems, "--runs", "runs.tsv", "-n", "20", "-o", "next.tsv"])
+    main([*systems, "--runs", "runs.tsv", "-n", "20", "--uniform", "0", "-o", "next.tsv"])
     lines = Path("next.tsv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 21
-    assert all(0 < float(line.split("\t")[-1]) <= 1 for line in lines[1:])
+    assert all(0 < float(line.split("\t")[-2]) <= 1 for line in lines[1:])
     assert "couples of runs are decided by AP" in capsys.readouterr().err
     graded = [f"{line}\t{'1' if at else 'grade'}" for at, line in enumerate(lines)]
     Path("human.tsv").write_text("\n".join(graded) + "\n", encoding="utf-8")
@@ -392,6 +419,9 @@ def test_systems_by_command_and_what_it_refuses(
     assert not {row[5] for row in table} - {""}
     main(["progress", "crowd.tsv", "--runs", "runs.tsv", "-m", "P@10", "-o", "state.tsv"])
     assert "couples of runs are decided by P@10" in capsys.readouterr().err
+    main([*systems, "--runs", "runs.tsv", "-n", "20", "-o", "tenth.tsv"])
+    goals = [line.split("\t")[-1] for line in Path("tenth.tsv").read_text("utf-8").splitlines()]
+    assert goals.count("uniform") == 2
     for more, message in (
         ([], "needs --runs"),
         (["--runs", "runs.tsv", "-m", "nDCG@10"], "by AP, P@k, DCG@k or RBP"),

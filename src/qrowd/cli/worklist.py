@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 import click
+from click.core import ParameterSource
 
 import qrowd as q
 from qrowd.cli import options as opt
@@ -12,6 +13,7 @@ from qrowd.cli.output import put, say, say_notes, show_json
 from qrowd.errors import UsageError
 from qrowd.rendering import counted
 
+_DEFAULT = ParameterSource.DEFAULT
 most = opt.count(
     "--most", 9, "Votes that a pair gets at most: what the crowd says then is what it says."
 )
@@ -114,22 +116,24 @@ def command(
         number = number or 100
     if share and not number:
         raise UsageError("--uniform is a share of how many pairs? Say -n")
-    drawn = ceil(share * number - 1e-9) if number else 0
+    if share == 1:
+        raise UsageError("all of the list would be drawn uniformly: that is `qrowd sample`")
+    drawn = min(ceil(share * number - 1e-9), number - 1) if number else 0
     number = number - drawn if number else None
     crowd = files.read()
     if pairs:
         crowd = crowd.with_pool(q.read_pairs(pairs))
-    if number == 0:
-        raise UsageError("all of the list would be drawn uniformly: that is `qrowd sample`")
     if goal == "labels":
         todo = q.undecided(crowd, most=most, number=number, seed=seed)
     elif goal in ("systems", "relevant"):
         systems = runs.read()
         crowd = crowd if pairs else crowd.with_pool(systems.pool(depth))
         couples = q.couples(crowd, systems, q.get(method or "mv").fit(crowd), measure)
-        todo = (
-            couples.worklist(number or 100, seed) if goal == "systems" else couples.likely(number)
-        )
+        if goal == "systems":
+            assert number is not None
+            todo = couples.worklist(number, seed)
+        else:
+            todo = couples.likely(number)
     else:
         todo = _errors(crowd, documents, gold.read(files.rel), runs, by, number)
     if drawn:
@@ -225,6 +229,8 @@ def progress(
       qrowd progress crowd.tsv --most 9 --risk 0.2 -o state.tsv
       qrowd progress crowd.tsv --gold nist.qrels --sampled random -o state.tsv
     """
+    if not runs and click.get_current_context().get_parameter_source("measure") is not _DEFAULT:
+        raise UsageError("-m is a measure of --runs, and there are none")
     crowd = files.read()
     if pairs:
         crowd = crowd.with_pool(q.read_pairs(pairs))
