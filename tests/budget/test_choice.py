@@ -232,6 +232,8 @@ def test_marks_go_along(lists: q.Collection, capsys: pytest.CaptureFixture[str])
     assert (len(sample), sample.by) == (50, "random")
     assert np.allclose(sample.probability, 50 / 1200)
     assert q.read_judgements("judged.tsv").choice is None  # plain votes do not tell
+    other = frame.with_columns(assessor=pl.lit("e"), grade=pl.Series(said), goal=pl.lit("buy"))
+    assert q.read_judgements(other).choice is None  # somebody else's goals
 
 
 @pytest.mark.parametrize(

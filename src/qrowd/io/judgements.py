@@ -20,7 +20,7 @@ from qrowd.io.columns import TRECS_ORDER, Columns, Reading, Wanted, Wide, tables
 from qrowd.io.grades import Grading, Words
 from qrowd.io.joins import JOINED, Texts, joined
 from qrowd.io.origin import Origin, located, say
-from qrowd.io.qrels import choice_of
+from qrowd.io.qrels import choice_of, is_worklist
 from qrowd.io.roles import SYNONYMS
 from qrowd.io.source import is_folder, is_part, stem
 from qrowd.io.table import Table, encoded, extras, say_what_is_odd, stacked
@@ -88,7 +88,7 @@ def read_judgements(
     lists = [
         replace(table, frame=table.frame.clone())  # whose columns are taken once more below
         for table in parts
-        if "goal" in table and "topic" in table
+        if is_worklist(table)
     ]
     choice = choice_of(lists) if lists else None
     values = np.concatenate([table.whole_numbers("grade") for table in parts])

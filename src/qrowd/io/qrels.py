@@ -200,6 +200,14 @@ def read_choice(source: str | Path | Sequence[str | Path] | Any) -> Choice:
     return choice_of(tables(source, WORKLIST))
 
 
+def is_worklist(table: Table) -> bool:
+    """Whether its column `goal` is that of `qrowd next`; somebody else's may say anything."""
+    if not all(name in table for name in ("topic", "doc", "goal", "probability")):
+        return False
+    goals = table.column("goal", filled=False).drop_nulls().cast(str).unique().to_list()
+    return {*goals} <= {"", *GOALS}
+
+
 def choice_of(lists: Sequence[Table]) -> Choice:
     """What tables with a column `goal` say; each is a list of its own."""
     goals, sizes = [], {}
