@@ -1,6 +1,8 @@
 """Which vote next, and when to stop: votes of real crowds, each asked for at most once.
 
-    QROWD_DATA=folder python -m benchmarks.votes [--only labels|change|stopping|wrong|systems|time]
+    QROWD_DATA=folder python -m benchmarks.votes [--only PART]
+
+Parts: labels, change, stopping, wrong, systems, scores, time.
 
 labels: accuracy of majority votes on gold pairs with six votes or more, picked by margin against
 fewest first, both on the same streams of votes. change: how often a label changes until nine votes,
@@ -8,7 +10,9 @@ stated against seen. stopping: a pair is asked about until its label changes wit
 nine votes; against five votes each. wrong: the share of wrong labels as 100 gold pairs tell it,
 while 90 % intervals are about this pool. systems: an expert's judgements until the order
 of runs by AP is nearly that of all judgements (tau_AP .9), drawn by `couples` against rank by rank
-over all runs, both scored by the same model. Intervals of differences are over topics.
+over all runs, both scored by the same model; with and without a tenth that is drawn uniformly.
+scores: 90 % intervals of runs' scores from that uniform part alone, after judgements were chosen to
+tell systems apart. Intervals of differences are over topics.
 """
 
 from __future__ import annotations
@@ -35,10 +39,14 @@ class Options:
     gold: int = 100
     collections: tuple[str, ...] = option(("dl21", "trec8_t21"))
     copies: int = 6
+    repetitions: int = 100
+    uniform: tuple[float, ...] = option((0.1, 0.3))
     only: str = ""
 
 
-SHORT = Options(orders=3, copies=1, crowds=("trec11_crowd_task1",), collections=("dl21",))
+SHORT = Options(
+    orders=3, copies=1, repetitions=1, crowds=("trec11_crowd_task1",), collections=("dl21",)
+)
 
 
 def crowd(name: str, at_least: int) -> tuple[q.Judgements, q.Qrels]:
@@ -242,8 +250,13 @@ def systems(options: Options) -> None:
     for name in options.collections:
         runs, gold = judged_runs(name)
         true = q.evaluate(runs, gold, "AP").values.mean(axis=-2).ravel()
-        for pick in ("rank by rank", "couples"):
-            courses = [list(course(runs, gold, true, pick, seed)) for seed in range(options.copies)]
+        for pick in ("rank by rank", "couples", "couples, a tenth uniform"):
+            share = 0.1 if pick.endswith("uniform") else 0.0
+            courses = []
+            for seed in range(options.copies):
+                steps = course(runs, gold, pick, share, seed)
+                courses.append([figures(step.told, true, step.number) for step in steps])
+            # a pair that is drawn twice is judged once: steps are nearly, not quite, of 100
             n, tau, decided, wrong, stated = np.mean(courses, axis=0).T
             reached = np.flatnonzero(np.maximum.accumulate(tau) >= 0.9)
             at = {number: int(np.argmax(n >= number)) for number in (600, 1000, 1400, 1800)}
@@ -267,10 +280,19 @@ def judged_runs(name: str) -> tuple[q.RunSet, q.Qrels]:
     return q.read_runs(str(data / "runs" / "*")), gold
 
 
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The judgements so far, over the pool, and what they tell."""
+
+    rows: q.Judgements
+    told: q.Couples
+    number: int
+
+
 def course(
-    runs: q.RunSet, gold: q.Qrels, true: Floats, pick: str, seed: int
-) -> Iterator[tuple[float, ...]]:
-    """Judgements so far, tau_AP, and of couples: decided, of these wrong, and stated to be."""
+    runs: q.RunSet, gold: q.Qrels, pick: str, share: float, seed: int, size: int = 100
+) -> Iterator[Step]:
+    """An expert's judgements in batches, of which this share is drawn uniformly."""
     pairs, random = gold.pairs, np.random.default_rng([seed, 13])
     names = list(zip(pairs.topic_names, pairs.document_names, strict=True))
     place = {name: at for at, name in enumerate(names)}
@@ -279,28 +301,89 @@ def course(
         if (topic, doc) in place:
             best[place[topic, doc]] = min(best[place[topic, doc]], rank)
     order = np.lexsort((random.random(len(pairs)), best))
-    judged = np.zeros(len(pairs), np.bool_)
+    judged, uniform = np.zeros((2, len(pairs)), np.bool_)
     judged[order[:200]] = True
-    upper = np.triu_indices(len(true), 1)
-    better = np.subtract.outer(true, true)[upper] > 0
-    while judged.sum() <= 1800:
+    drawn = round(share * size)
+    for number in range(200, 1801, size):
         some = gold.select(judged)
         expert = ["expert"] * len(some)
-        rows = q.Judgements.of(
-            some.pairs.topic_names, some.pairs.document_names, expert, some.grade
-        ).with_pool(pairs)
+        choice = q.Choice(pairs, judged & ~uniform, uniform, ("systems",), len(pairs))
+        rows = replace(
+            q.Judgements.of(
+                some.pairs.topic_names, some.pairs.document_names, expert, some.grade
+            ).with_pool(pairs),
+            choice=choice,
+        )
         told = q.couples(rows, runs, q.MajorityVote().fit(rows), "AP")
-        error = told.error[upper]
-        decided = error <= 0.05
-        missed = (np.subtract.outer(told.expected, told.expected)[upper] > 0) != better
-        tau = float(q.tau_ap(told.expected, true))
-        yield judged.sum(), tau, decided.mean(), missed[decided].mean(), error[decided].mean()
-        if pick == "couples":
-            todo = told.worklist(100, int(random.integers(2**31)))
-            chosen = [place[name] for name in zip(todo.topic, todo.document, strict=True)]
+        yield Step(rows, told, number)
+        if pick.startswith("couples"):
+            todo = told.worklist(size - drawn, int(random.integers(2**31)))
+            todo = todo.with_uniform(rows, drawn, share, seed) if drawn else todo
+            chosen = np.array([place[name] for name in zip(todo.topic, todo.document, strict=True)])
+            uniform = uniform.copy()
+            uniform[chosen[todo.goal == "uniform"]] = True
         else:
-            chosen = order[~judged[order]][:100].tolist()
+            chosen = order[~judged[order]][:size]
         judged[chosen] = True
+
+
+def figures(told: q.Couples, true: Floats, number: int) -> tuple[float, ...]:
+    """Judgements so far, tau_AP, and of couples: decided, of these wrong, and stated to be."""
+    upper = np.triu_indices(len(true), 1)
+    better = np.subtract.outer(true, true)[upper] > 0
+    error = told.error[upper]
+    decided = error <= 0.05
+    missed = (np.subtract.outer(told.expected, told.expected)[upper] > 0) != better
+    tau = float(q.tau_ap(told.expected, true))
+    return number, tau, decided.mean(), missed[decided].mean(), error[decided].mean()
+
+
+def scores(options: Options) -> None:
+    table = Table(
+        "collection",
+        "drawn uniformly",
+        "measure",
+        "pairs",
+        "runs with an interval",
+        "that hold it",
+        "half width",
+        "bias",
+        "bias of scores under all labels",
+        title=f"90 % intervals from the uniform part of 1,800 judgements, "
+        f"{options.repetitions} times",
+    )
+    measures = ("P@10", "P@100", "DCG@100", "RBP(p=0.95)")
+    for name in options.collections:
+        runs, gold = judged_runs(name)
+        true = q.evaluate(runs, gold, measures).means()[:, 0]
+        for share in options.uniform:
+            seen = []
+            for seed in range(options.repetitions):
+                *_, last = course(runs, gold, "couples", share, seed, 400)
+                rows = last.rows
+                made = q.uniform_scores(runs, rows, q.MajorityVote().fit(rows), measures)
+                every = gold.select(np.diff(rows.pair_starts) > 0)
+                under_all = q.evaluate(runs, every, measures).means()[:, 0]
+                labels = np.full(true.shape, float(made.labels))
+                seen.append([labels, made.value, made.low, made.high, under_all])
+            for at, measure in enumerate(measures):
+                labels, value, low, high, under_all = np.array(seen)[:, :, at].swapaxes(0, 1)
+                known = ~np.isnan(low)
+                held, half = "none", "none"
+                if known.any():
+                    held = f"{((low <= true[at]) & (true[at] <= high))[known].mean():.3f}"
+                    half = f"{(high - low)[known].mean() / 2:.3f}"
+                table.row(
+                    f"{name}: {len(gold)} pairs, {len(runs)} runs",
+                    f"{share:.0%}",
+                    measure,
+                    f"{labels.mean():.0f}",
+                    f"{known.mean():.2f}",
+                    held,
+                    half,
+                    f"{np.nanmean(value - true[at]):+.3f}",
+                    f"{(under_all - true[at]).mean():+.3f}",
+                )
 
 
 def times(options: Options) -> None:
@@ -321,6 +404,7 @@ def main(options: Options) -> None:
         ("stopping", stopping),
         ("wrong", wrong),
         ("systems", systems),
+        ("scores", scores),
         ("time", times),
     ):
         if options.only in ("", name):

@@ -13,7 +13,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _NAMES = {
-    "aggregation.correction": "correct",
+    "aggregation.correction": "correct uniform_scores",
     "aggregation.revision": "inform recalibrate",
     "aggregation.run_scores": "judges",
     "budget.curves": "Curves",
@@ -46,7 +46,7 @@ _NAMES = {
     "data.provenance": "Provenance",
     "data.qrels": "Qrels QrelsSet SoftQrels SoftQrelsSet",
     "data.runs": "RunSet",
-    "data.sample": "Sample sample_of",
+    "data.sample": "Choice Sample sample_of",
     "data.scale": "Scale",
     "data.scores": "Scores",
     "data.topics": "Topics",
@@ -56,7 +56,7 @@ _NAMES = {
     "io.judgements": "read_assessors read_features read_judgements",
     "io.orders": "read_orders",
     "io.people": "read_people",
-    "io.qrels": "read_pairs read_probabilities read_qrels read_sample",
+    "io.qrels": "read_choice read_pairs read_probabilities read_qrels read_sample",
     "io.release": "Release read_release",
     "io.runs": "read_runs read_scores",
     "io.save": "save",

@@ -8,6 +8,7 @@ from qrowd import errors as errors
 from qrowd.comparison.anova import Anova as Anova
 from qrowd.data.merged import AssessorTable as AssessorTable
 from qrowd.comparison.label_measures import Calibration as Calibration
+from qrowd.data.sample import Choice as Choice
 from qrowd.content.hypothesis import ClusterTest as ClusterTest
 from qrowd.simulation.collection import Collection as Collection
 from qrowd.comparison.compare import Comparison as Comparison
@@ -86,6 +87,7 @@ from qrowd.comparison.prediction_powered import ppi_mean as ppi_mean
 from qrowd.evaluation.engine import random_scores as random_scores
 from qrowd.comparison.correlation import rbo as rbo
 from qrowd.io.judgements import read_assessors as read_assessors
+from qrowd.io.qrels import read_choice as read_choice
 from qrowd.io.documents import read_documents as read_documents
 from qrowd.io.judgements import read_features as read_features
 from qrowd.io.judgements import read_judgements as read_judgements
@@ -119,6 +121,7 @@ from qrowd.comparison.correlation import tau_ap as tau_ap
 from qrowd.comparison.correlation import tau_b as tau_b
 from qrowd.content.vectors import tfidf as tfidf
 from qrowd.budget.worklist import undecided as undecided
+from qrowd.aggregation.correction import uniform_scores as uniform_scores
 from qrowd.budget.loop import vote_by_vote as vote_by_vote
 from qrowd.content.similarity import with_text as with_text
 from qrowd.aggregation.judgements.auto import Automatic as Automatic

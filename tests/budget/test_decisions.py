@@ -13,7 +13,7 @@ import pytest
 import qrowd as q
 from qrowd.budget.couples import _average_precision
 from qrowd.budget.decisions import GRID, FinalVote
-from qrowd.budget.votes import Pool, drawn
+from qrowd.budget.votes import Pool, Systems, drawn
 from qrowd.cli.main import main
 from qrowd.errors import InputError, ParameterError, QrowdError, ScaleError, UsageError
 from qrowd.evaluation.engine import Task
@@ -34,6 +34,17 @@ def crowd(pairs: int, votes: int, seed: int, topics: int = 10) -> tuple[q.Judgem
         said.ravel().astype(np.int8),
     )
     return rows, q.Qrels.of(topic, names, (share > 0.5).astype(np.int8))
+
+
+def rankings(truth: q.Qrels) -> q.RunSet:
+    """Four runs that see relevance through more and more noise."""
+    random = np.random.default_rng(2)
+    names = zip(truth.pairs.topic_names, truth.pairs.document_names, truth.grade, strict=True)
+    lists: dict[str, dict[str, dict[str, float]]] = {f"run{at}": {} for at in range(4)}
+    for topic, document, grade in names:
+        for at, each in enumerate(lists.values()):
+            each.setdefault(topic, {})[document] = float(grade + (at + 1) * random.normal())
+    return q.read_runs(lists)
 
 
 def first(rows: q.Judgements, votes: int) -> q.Judgements:
@@ -163,23 +174,25 @@ def test_bad_input() -> None:
 
 def test_the_answers_are_the_same_whatever_is_picked() -> None:
     rows, truth = crowd(60, 8, seed=8, topics=3)
-    pool = Pool.of(rows, truth)
-    for request in ("resample", "once", "simulated"):
-        even, margin = (
-            drawn(pool, 3, copies=5, request=request, seed=2, pick=pick, most=7)
-            for pick in ("even", "margin")
+    pool, systems = Pool.of(rows, truth), Systems(rankings(truth))
+    cases = itertools.product(("resample", "once", "simulated"), ("margin", "systems"))
+    for request, pick in cases:
+        even, other = (
+            drawn(pool, 3, copies=5, request=request, seed=2, pick=each, most=7, systems=systems)
+            for each in ("even", pick)
         )
-        pairs = list(zip(even, margin, strict=True))
+        pairs = list(zip(even, other, strict=True))
         assert any(not np.array_equal(a.document, b.document) for a, b in pairs)
+        assert sum(b.taken(3.0) for _, b in pairs).tolist() == [180] * 5  # type: ignore[union-attr]
         for left, right in pairs:
-            assert left.document.shape == right.document.shape == (5, 60)
             for copy, document in itertools.product(range(5), range(20)):
                 a, b = (
                     list(zip(each.assessor[copy][at], each.grade[copy][at], strict=True))
                     for each in (left, right)
-                    for at in [each.document[copy] == document]
+                    for at in [(each.document[copy] == document) & (each.asked[copy] <= 3)]
                 )
-                assert 1 <= len(b) <= 7
+                assert len(b) <= 7
+                assert b or pick == "systems"
                 shared = min(len(a), len(b))
                 assert a[:shared] == b[:shared]
                 if request == "once":
@@ -196,6 +209,27 @@ def test_picked_by_margin_fewer_votes_are_as_good() -> None:
     even, margin = (curves.mean(name) for name in curves.methods)
     assert (margin >= even - 0.01).all()
     assert margin[3] > even[4]  # four votes a document against five
+
+
+def test_judgements_that_tell_systems_apart_bring_their_order_sooner() -> None:
+    made = q.simulate(topics=20, documents=60, runs=12, assessors=5, votes=1, seed=3)
+    names = made.truth.pairs.topic_names, made.truth.pairs.document_names
+    expert = q.Judgements.of(*names, ["expert"] * len(made.truth), made.truth.grade)
+    loop = q.Loop(votes=1, randomisations=4, picks=("even", "systems"))
+    curves = q.vote_by_vote(expert, made.truth, ["mv"], runs=made.runs, loop=loop)
+    assert curves.methods == ("mv", "mv by systems")
+    assert curves.order is not None
+    even, systems = curves.order.mean(axis=1)
+    assert even[0] == systems[0]  # the first tenth is the same
+    assert systems[1:6].mean() > even[1:6].mean() + 0.03
+    assert even[-1] == systems[-1] == 1  # all is judged
+    plain = q.vote_by_vote(expert, made.truth, ["mv"], loop=replace(loop, every=6, picks=("even",)))
+    assert np.array_equal(plain.accuracy[0], curves.accuracy[0])
+    frame = curves.to_polars()
+    assert frame.filter(frame["topic"] == "all")["tau_ap"].is_not_nan().all()
+    assert "tau_ap" in curves.summary()
+    with pytest.raises(UsageError, match="needs runs"):
+        q.vote_by_vote(expert, made.truth, ["mv"], loop=loop)
 
 
 def test_once_leaves_out_topics_without_as_many_votes() -> None:
@@ -234,7 +268,7 @@ def test_by_command(
     q.save(truth, "truth.qrels")
     main(["next", "crowd.tsv", "-n", "7", "-o", "next.tsv"])
     lines = Path("next.tsv").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "topic\tdoc\treason\tworth\tp_wrong\tprobability"
+    assert lines[0] == "topic\tdoc\treason\tworth\tp_wrong\tprobability\tgoal"
     assert len(lines) == 8
     main(["progress", "crowd.tsv", "--risk", "0.2", "-o", "state.tsv"])
     assert "200 labels at risk 0.2 and at most 9 votes" in capsys.readouterr().err
@@ -247,6 +281,33 @@ def test_by_command(
     main(["progress", "crowd.tsv", "--gold", "sample.tsv", "-o", "state.tsv"])
     assert "of labels are wrong now" in capsys.readouterr().err
     assert "p_wrong" in Path("state.tsv").read_text(encoding="utf-8").splitlines()[0]
+
+
+def test_what_progress_refuses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows, _ = crowd(60, 3, seed=11)
+    q.save(rows, "crowd.tsv")
+    preferences = "topic\tbetter\tworse\tassessor\nt\ta\tb\tw1\nt\tb\tc\tw2\n"
+    Path("preferences.tsv").write_text(preferences, encoding="utf-8")
+    for line, code, message in (
+        (["progress", "crowd.tsv", "--risk", "0.5"], 2, "risk must be above 0 and below .5"),
+        (["progress", "crowd.tsv", "--risk", "0"], 2, "risk must be above 0 and below .5"),
+        (["progress", "crowd.tsv", "--risk", "-1"], 2, "risk must be above 0 and below .5"),
+        (["progress", "crowd.tsv", "-m", "P@10"], 2, "-m is a measure of --runs"),
+        (["next", "crowd.tsv", "--goal", "systems"], 2, "--goal systems needs --runs"),
+        (["next", "crowd.tsv", "--goal", "relevant"], 2, "--goal relevant needs --runs"),
+        (["progress", "preferences.tsv"], 1, "preferences"),
+        (["next", "preferences.tsv"], 1, "preferences"),
+        (["loop", "preferences.tsv", "--gold", "crowd.tsv"], 1, "preferences"),
+    ):
+        with pytest.raises(SystemExit, match=str(code)):
+            main([*line, "-o", "out.tsv"])
+        error = capsys.readouterr().err
+        assert message in error, (line, error)
+        assert len(error.strip().splitlines()) == 1
+        assert not Path("out.tsv").exists()
 
 
 # --- which judgement tells systems apart ----------------------------------------------------------
@@ -337,10 +398,10 @@ def test_systems_by_command_and_what_it_refuses(
     q.save(rows, "crowd.tsv")
     q.save(made.runs, "runs.tsv")
     systems = ["next", "crowd.tsv", "--goal", "systems"]
-    main([*systems, "--runs", "runs.tsv", "-n", "20", "-o", "next.tsv"])
+    main([*systems, "--runs", "runs.tsv", "-n", "20", "--uniform", "0", "-o", "next.tsv"])
     lines = Path("next.tsv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 21
-    assert all(0 < float(line.split("\t")[-1]) <= 1 for line in lines[1:])
+    assert all(0 < float(line.split("\t")[-2]) <= 1 for line in lines[1:])
     assert "couples of runs are decided by AP" in capsys.readouterr().err
     graded = [f"{line}\t{'1' if at else 'grade'}" for at, line in enumerate(lines)]
     Path("human.tsv").write_text("\n".join(graded) + "\n", encoding="utf-8")
@@ -358,6 +419,9 @@ def test_systems_by_command_and_what_it_refuses(
     assert not {row[5] for row in table} - {""}
     main(["progress", "crowd.tsv", "--runs", "runs.tsv", "-m", "P@10", "-o", "state.tsv"])
     assert "couples of runs are decided by P@10" in capsys.readouterr().err
+    main([*systems, "--runs", "runs.tsv", "-n", "20", "-o", "tenth.tsv"])
+    goals = [line.split("\t")[-1] for line in Path("tenth.tsv").read_text("utf-8").splitlines()]
+    assert goals.count("uniform") == 2
     for more, message in (
         ([], "needs --runs"),
         (["--runs", "runs.tsv", "-m", "nDCG@10"], "by AP, P@k, DCG@k or RBP"),

@@ -75,6 +75,22 @@ def test_documents_sweeps_and_the_table(files: Path, capsys: pytest.CaptureFixtu
     assert table["topic"].to_list() == ["t01", "t02", "t03", "overall"]
 
 
+def test_the_order_of_systems(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = q.simulate(topics=3, documents=10, assessors=6, votes=4, runs=4, seed=4)
+    q.save(made.runs, "runs.tsv")
+    picks = ["--method", "mv", "--pick", "even", "--pick", "systems"]
+    main([*LOOP, *picks, "--runs", "runs.tsv", "-m", "P@5", "-o", "order.tsv"])
+    frame = pl.read_csv("order.tsv", separator="\t")
+    assert frame.columns[-1] == "tau_ap"
+    last = frame.filter((pl.col("topic") == "all") & (pl.col("votes") == 2))
+    assert last["tau_ap"].cast(pl.Float64).is_between(-1, 1).all()
+    main([*LOOP, *picks, "--runs", "runs.tsv"])
+    assert "tau_ap" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        main([*LOOP, *picks])
+    assert "--pick systems needs --runs" in capsys.readouterr().err
+
+
 def test_pictures(files: Path) -> None:
     pytest.importorskip("matplotlib", reason="pictures need the extra `report`")
     main(

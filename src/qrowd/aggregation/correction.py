@@ -32,7 +32,7 @@ from qrowd.evaluation.measures.precision import P
 from qrowd.evaluation.notes import provenance_notes
 from qrowd.rendering import percent
 
-METHODS = ("ppi", "recalibrate", "rg")
+METHODS = ("ppi", "recalibrate", "rg", "human")
 FEWEST_PAIRS, FEWEST_TOPICS = 10, 3
 FEWEST_EFFECTIVE = (
     15  # labelled pairs that a run's score rests on: below, intervals hold too little
@@ -70,7 +70,8 @@ def correct(
     topics). `ppi` is prediction-powered inference: P, DCG and RBP from sampled pairs, any measure
     from sampled topics. `recalibrate` scores under recalibrated labels: for the order of systems,
     without intervals. `rg` corrects P by the judge's sensitivity and specificity (Rogan & Gladen
-    1978). The human-only estimate is always beside it. The target are the scores that a human who
+    1978). The human-only estimate is always beside it; with `human` there is nothing else, and
+    `machine` only says what the pool is. The target are the scores that a human who
     judged the whole pool would give. Intervals need 15 labelled pairs' worth for a run and measure.
     `quantiles`: the intervals of `ppi` and of the human labels alone are by Student's t, or by a
     bootstrap, which need not lie evenly about the value.
@@ -91,6 +92,31 @@ def correct(
     return _Correction(design, method, level, quantiles, seed).of(chosen)
 
 
+def uniform_scores(
+    runs: RunSet,
+    judgements: Judgements,
+    labels: Merged,
+    measures: Measure | str | Iterable[Measure | str] = ("P@10",),
+    *,
+    level: float = 0.9,
+) -> Corrected:
+    """Score runs by those pairs alone that lists of `qrowd next` drew uniformly from the pool.
+
+    `judgements` are over the pool that the lists were drawn from (`with_pool`) and know them
+    (`choice`, of `read_choice`); `labels` are what was merged of them. All other pairs were chosen
+    by what had been said before: they tell nothing of the pool, and do not count.
+    """
+    if judgements.choice is None:
+        raise UsageError(
+            "nothing says which pairs were drawn uniformly: read_choice(lists) does, on the "
+            "command line --worklist"
+        )
+    at = judgements.pairs.locate(labels.pairs)
+    judged = (at >= 0) & (np.diff(judgements.pair_starts) > 0)[at]
+    sample = judgements.choice.sample(labels.qrels().select(judged), judgements.pairs)
+    return correct(runs, labels, sample, measures, method="human", level=level)
+
+
 @dataclass(frozen=True, eq=False)
 class _Correction:
     """One call of `correct`."""
@@ -106,8 +132,11 @@ class _Correction:
         short = self.design.too_few()
         notes: list[str] = ([short] if short else []) + self._partial_judges() + self._told()
         rows = [self._blank() if short else self._of(measure, notes) for measure in measures]
-        ranked = labels_for_ranking(self._merged(), self.design.sample.qrels, self.seed)
-        order = evaluate(self.design.runs, ranked, measures).means()[:, 0]
+        if self.method == "human":
+            order = np.nan_to_num(np.stack([row[0] for row in rows]))
+        else:
+            ranked = labels_for_ranking(self._merged(), self.design.sample.qrels, self.seed)
+            order = evaluate(self.design.runs, ranked, measures).means()[:, 0]
         value, *beside = map(np.stack, zip(*rows, strict=True))
         return Corrected(
             measures=tuple(map(repr, measures)),
@@ -145,7 +174,7 @@ class _Correction:
     def _told(self) -> list[str]:
         """Where merged labels come from, and whether they have seen what is to correct them."""
         machine, human = self.design.machine, self.design.sample.pairs
-        if not isinstance(machine, Merged):
+        if not isinstance(machine, Merged) or self.method == "human":
             return []
         at = machine.pairs.locate(human)
         seen = int(machine.given[at[at >= 0]].sum())
@@ -177,6 +206,8 @@ class _Correction:
                 return self._recalibrated(measure, notes) + self._blank()[:3]
             return self._blank()
         alone = self._bounded(self.design.human(measure), measure, notes)
+        if self.method == "human":
+            return alone + alone
         if self.method == "recalibrate":
             return self._recalibrated(measure, notes) + alone
         if self.method == "rg":

@@ -198,7 +198,15 @@ class Fitting:
             if value is not None:
                 inputs[name] = Input(len(value) if hasattr(value, "__len__") else None)
         spec, text = spec_of(self.method), "documents" in inputs
-        return Provenance(spec, __version__, inputs, text=text, shares=card.shares)
+        choice = self.judgements.choice
+        return Provenance(
+            spec,
+            __version__,
+            inputs,
+            text=text,
+            shares=card.shares,
+            chosen=choice.goals if choice else (),
+        )
 
     def summary(self) -> Fit:
         """How the fit went."""

@@ -97,17 +97,22 @@ class Couples:
         chosen, chance = candidates[drawn], chance[drawn]
         first = np.argsort(-self.worth[chosen], kind="stable")
         return self._listed(
-            chosen[first], self.worth[chosen[first]], chance[first], (self.summary,)
+            "systems", chosen[first], self.worth[chosen[first]], chance[first], (self.summary,)
         )
 
     def likely(self, number: int | None = None) -> Worklist:
         """Pairs that nobody judged, the likeliest to be relevant first."""
         chosen = np.flatnonzero(~self.judged)
         chosen = chosen[np.argsort(-self.relevant[chosen], kind="stable")][:number]
-        return self._listed(chosen, self.relevant[chosen], np.full(len(chosen), np.nan))
+        return self._listed("relevant", chosen, self.relevant[chosen], np.full(len(chosen), np.nan))
 
     def _listed(
-        self, chosen: Array, worth: Floats, probability: Floats, notes: tuple[str, ...] = ()
+        self,
+        goal: str,
+        chosen: Array,
+        worth: Floats,
+        probability: Floats,
+        notes: tuple[str, ...] = (),
     ) -> Worklist:
         reason = [f"relevant with {self.relevant[at]:.2f}" for at in chosen.tolist()]
         return Worklist(
@@ -118,6 +123,7 @@ class Couples:
             worth,
             np.full(len(chosen), np.nan),
             probability,
+            np.full(len(chosen), goal, object),
             notes,
         )
 

@@ -21,6 +21,9 @@ ALL = "all"
 class Curves(Framed):
     """accuracy[method, topic, randomisation, point]; `votes` per document at each point.
 
+    `order[method, randomisation, point]`, where there are runs: tau_AP of their order with that
+    under all labels.
+
     A topic's interval is over randomisations: where its mean lies, had they been done without end.
     That of `all`, the mean of topics, is over topics: they are a sample (percentiles of 2000
     bootstrap samples of topics).
@@ -33,6 +36,7 @@ class Curves(Framed):
     notes: tuple[str, ...] = ()
     seed: int = 0
     level: float = 0.9  # of intervals
+    order: Floats | None = None
 
     def __repr__(self) -> str:
         size = f"{len(self.topics)} topics, {self.accuracy.shape[2]} randomisations"
@@ -95,12 +99,19 @@ class Curves(Framed):
         return np.asarray(each.mean(axis=0)), low, high
 
     def frame_columns(self) -> dict[str, Coded | Array]:
-        """`method topic votes accuracy low high`; topic `all` is the mean of topics."""
+        """`method topic votes accuracy low high`; topic `all` is the mean of topics. With runs
+        also `tau_ap`, of `all`.
+        """
         names = Index.of([*self.topics, ALL])
         order = names.codes([ALL, *self.topics])
         shape = (len(self.methods), len(order), len(self.votes))
         method, topic, point = (part.ravel() for part in np.indices(shape))
         low, high = self.bounds()
+        of_runs: dict[str, Array] = {}
+        if self.order is not None:
+            tau = np.full(shape, np.nan)
+            tau[:, 0] = self.order.mean(axis=1)  # of all topics together
+            of_runs = {"tau_ap": tau.ravel()}
         return {
             "method": np.array(self.methods, object)[method],
             "topic": Coded(names, order[topic].astype(np.int32)),
@@ -108,11 +119,13 @@ class Curves(Framed):
             "accuracy": self.means().ravel(),
             "low": low.ravel(),
             "high": high.ravel(),
+            **of_runs,
         }
 
     def summary(self) -> dict[str, Sequence[object]]:
         """At each whole number of votes per document: the mean of topics, and the gain over the
-        first method, both with intervals over topics.
+        first method, both with intervals over topics; with runs the tau_AP of their order, and how
+        far it varies by chance (its standard error over randomisations).
         """
         whole = np.flatnonzero(np.abs(self.votes - np.round(self.votes)) < 1e-9)
         means, (low, high) = self.means()[:, 0], self.bounds()
@@ -126,6 +139,10 @@ class Curves(Framed):
             name: np.array([gain[at] for gain in gains])
             for at, name in enumerate(("gain", "from", "to"))
         }
+        if self.order is not None:
+            copies = self.order.shape[1]
+            spread = self.order.std(axis=1, ddof=1) if copies > 1 else np.full(means.shape, np.nan)
+            figures |= {"tau_ap": self.order.mean(axis=1), "tau_error": spread / np.sqrt(copies)}
         return columns | {name: each[:, whole].T.ravel().tolist() for name, each in figures.items()}
 
     def table(self, votes: float = 1.0, baseline: str | None = None) -> dict[str, Sequence[str]]:

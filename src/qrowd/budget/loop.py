@@ -11,16 +11,21 @@ from typing import Any
 import numpy as np
 
 from qrowd import registry
+from qrowd.budget.couples import couples
 from qrowd.budget.curves import Curves
-from qrowd.budget.votes import PICKS, REQUESTS, Draws, Pool, drawn, without_duplicates
+from qrowd.budget.votes import PICKS, REQUESTS, Draws, Pool, Systems, drawn, without_duplicates
+from qrowd.comparison.correlation import tau_ap
 from qrowd.content.similarity import Alike
 from qrowd.content.vectors import likeness_of
 from qrowd.data.arrays import Floats
 from qrowd.data.documents import Documents, Likeness
 from qrowd.data.given import Given, Incremental, Merger
 from qrowd.data.judgements import Judgements
+from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
+from qrowd.data.runs import RunSet
 from qrowd.errors import NotConvergedWarning, ParameterError, UsageError, require_choice
+from qrowd.evaluation.measure import Measure
 
 TIES = ("expected", "coin", "prevalence")
 _ALMOST = 1e-9
@@ -39,10 +44,10 @@ class Loop:
     or, where a method must be refitted, a tenth of the documents. ties: `expected` (half right),
     `coin` (fair), `prevalence` (a coin with the share of relevant votes so far). request:
     `resample` real votes with replacement, take each of them `once` at most, or `simulated`
-    assessors. picks: which document is asked about next, `even` or by `margin` (see `next`), at
-    most `most` votes each; with several, each method under each of them. at_least: leave out topics
-    where a document has fewer real votes. near: keep one of the documents of a topic that have this
-    cosine or more; None: keep all.
+    assessors. picks: which document is asked about next, `even`, by `margin`, or by what it tells
+    of `systems` (see `next`), at most `most` votes each; with several, each method under each of
+    them. at_least: leave out topics where a document has fewer real votes. near: keep one of the
+    documents of a topic that have this cosine or more; None: keep all.
     """
 
     votes: int = 5
@@ -67,7 +72,7 @@ class Loop:
         require_choice("request", self.request, REQUESTS)
         for pick in self.picks:
             require_choice("pick", pick, PICKS)
-        if "margin" in self.picks and self.most < self.votes:
+        if set(self.picks) - {"even"} and self.most < self.votes:
             raise ParameterError(
                 f"most must be at least the {self.votes} votes that documents have on average, "
                 f"got {self.most}"
@@ -80,6 +85,8 @@ def vote_by_vote(
     methods: Sequence[str | Merger] | Mapping[str, Merger],
     *,
     documents: Documents | Likeness | None = None,
+    runs: RunSet | None = None,
+    measure: Measure | str = "AP",
     loop: Loop = Loop(),
     progress: Progress | None = None,
 ) -> Curves:
@@ -87,8 +94,11 @@ def vote_by_vote(
 
     At each step one of the documents with the fewest votes is picked at random (or another one,
     `loop.picks`), one vote on it is drawn, all votes so far are merged, and the labels of the
-    documents with gold are scored.
-    Methods that offer steps (`Incremental`) take the vote as it comes; others are fitted anew.
+    documents with gold are scored. With `runs`, also how far their order by `measure` is the one
+    under all labels (tau_AP): gold's, elsewhere what most of all votes say. They are scored as
+    `couples` does it, with a model of documents that have no vote yet.
+    Methods that offer steps (`Incremental`) take the vote as it comes; others, and all where there
+    are runs, are fitted anew.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=3, documents=20, assessors=8, votes=5, seed=2)
@@ -114,22 +124,39 @@ def vote_by_vote(
     pool = Pool.of(judgements, gold, loop.request, at_least)
     if given.documents is not None:
         Alike.of(pool.judgements.pairs, given.documents)  # all have a text: checked before the work
-    topics, grid = pool.judgements.pairs.topics, _checkpoints(pool, loop, named)
+    systems = None if runs is None else Systems(runs, measure)
+    if "systems" in loop.picks and systems is None:
+        raise UsageError("which votes tell systems apart needs runs; on the command line --runs")
+    stepping = [systems is None and isinstance(each, Incremental) for each in named.values()]
+    topics, grid = pool.judgements.pairs.topics, _checkpoints(pool, loop, all(stepping))
     names = [
         each if pick == "even" else f"{each} by {pick}" for pick in loop.picks for each in named
     ]
     accuracy = np.full((len(names), len(topics), loop.randomisations, len(grid)), np.nan)
+    order = np.full((len(names), loop.randomisations, len(grid)), np.nan)
+    reference = None if systems is None else _Reference.of(pool, systems)
     for first, pick in enumerate(loop.picks):
         draws = drawn(
-            pool, loop.votes, loop.randomisations, loop.request, loop.seed, pick, loop.most
+            pool, loop.votes, loop.randomisations, loop.request, loop.seed, pick, loop.most, systems
         )
-        course = _Course(pool, draws, grid, loop)
-        for at, method in enumerate(named.values(), first * len(named)):
-            run = course.stepped if isinstance(method, Incremental) else course.refitted
-            for done, of in run(method, given, accuracy[at]):
+        course = _Course(pool, draws, grid, loop, reference)
+        for at, (method, steps) in enumerate(
+            zip(named.values(), stepping, strict=True), first * len(named)
+        ):
+            run = course.stepped if steps else course.refitted
+            for done, of in run(method, given, accuracy[at], order[at]):
                 if progress is not None:
                     progress(at * 1000 + 1000 * done // of, len(names) * 1000, float("nan"))
-    return Curves(tuple(names), topics, grid, accuracy, (*left_out, *pool.notes), loop.seed)
+    notes = (*left_out, *pool.notes, *(() if reference is None else (reference.note,)))
+    return Curves(
+        tuple(names),
+        topics,
+        grid,
+        accuracy,
+        notes,
+        loop.seed,
+        order=None if reference is None else order,
+    )
 
 
 def _named(methods: Sequence[str | Merger] | Mapping[str, Merger]) -> dict[str, Any]:
@@ -150,36 +177,66 @@ def _refuse_unfit(named: Mapping[str, Any], given: Given) -> None:
                 raise UsageError(f"{name} needs {need}; on the command line --{need}")
 
 
-def _checkpoints(pool: Pool, loop: Loop, named: Mapping[str, Any]) -> Floats:
+def _checkpoints(pool: Pool, loop: Loop, stepped: bool) -> Floats:
     """Votes per document at which labels are scored: each `every` votes, and whole numbers."""
     n = int(np.diff(pool.judgements.pairs.topic_starts).max())
-    stepped = all(isinstance(method, Incremental) for method in named.values())
     every = loop.every or (1 if stepped else max(1, n // _PARTS))
     steps = {*range(every, loop.votes * n + 1, every), *range(n, loop.votes * n + 1, n)}
     return np.array(sorted(steps), np.float64) / n
 
 
 @dataclass(frozen=True, eq=False)
+class _Reference:
+    """The runs' scores under all labels, with which their scores so far are compared."""
+
+    systems: Systems
+    scores: Floats
+    note: str
+
+    @classmethod
+    def of(cls, pool: Pool, systems: Systems) -> _Reference:
+        """Under gold; where it is silent under what most of all votes say."""
+        has_gold = pool.truth >= 0
+        merged = registry.get("mv").fit(pool.judgements)
+        p = np.where(has_gold, pool.truth, merged.relevant)
+        merged = replace(merged, posterior=np.stack([1 - p, p], axis=1))
+        told = couples(pool.judgements, systems.runs, merged, systems.measure)
+        note = (
+            f"tau_ap: of {len(systems.runs)} runs by {told.measure}, with their order under gold "
+            f"({int(has_gold.sum())} pairs) and what most votes say ({int((~has_gold).sum())})"
+        )
+        return cls(systems, told.expected, note)
+
+    def agreement(self, rows: Judgements, merged: Merged) -> float:
+        """tau_AP of the runs by what is judged so far."""
+        if len(np.unique(rows.pair)) < 2:
+            return float("nan")
+        told = couples(rows, self.systems.runs, merged, self.systems.measure)
+        return float(tau_ap(told.expected, self.scores))
+
+
+@dataclass(frozen=True, eq=False)
 class _Course:
     """The votes of all topics in their order, and the points of the `grid` at which labels are
-    scored. A run fills accuracy[topic, randomisation, point], and yields how much it has done.
+    scored. A run fills accuracy[topic, randomisation, point] and, where there is a reference,
+    order[randomisation, point]; it yields how much it has done.
     """
 
     pool: Pool
     draws: list[Draws]
     grid: Floats
     loop: Loop
+    reference: _Reference | None
 
-    def _taken(self, draws: Draws) -> list[int]:
-        """How many votes a topic has at each point of the grid."""
-        return [int(votes) for votes in np.floor(self.grid * draws.documents + _ALMOST)]
-
-    def stepped(self, method: Any, given: Given, accuracy: Floats) -> Iterator[tuple[int, int]]:
-        """Topic by topic, all randomisations at a time."""
+    def stepped(
+        self, method: Any, given: Given, accuracy: Floats, order: Floats
+    ) -> Iterator[tuple[int, int]]:
+        """Topic by topic, all randomisations at a time; topics take turns here."""
         for topic, draws in enumerate(self.draws):
             steps = method.steps(draws.pairs, self.loop.randomisations, given)
             made = 0
-            for at, votes in enumerate(self._taken(draws)):
+            for at, point in enumerate(self.grid.tolist()):
+                votes = int(draws.taken(point)[0])
                 while made < votes:
                     steps.add(draws.document[:, made], draws.grade[:, made])
                     made += 1
@@ -187,20 +244,26 @@ class _Course:
                 accuracy[topic, :, at] = _right(draws, p, votes, self.loop.ties)
             yield topic + 1, len(self.draws)
 
-    def refitted(self, method: Any, given: Given, accuracy: Floats) -> Iterator[tuple[int, int]]:
+    def refitted(
+        self, method: Any, given: Given, accuracy: Floats, order: Floats
+    ) -> Iterator[tuple[int, int]]:
         """All topics at a time, randomisation by randomisation."""
         unsettled = 0
-        for at in range(len(self.grid)):
-            votes = [self._taken(draws)[at] for draws in self.draws]
+        for at, point in enumerate(self.grid.tolist()):
+            taken = [draws.taken(point) for draws in self.draws]
             for copy in range(self.loop.randomisations):
+                votes = [int(each[copy]) for each in taken]
+                rows = self._so_far(votes, copy)
                 with warnings.catch_warnings(record=True) as caught:
                     warnings.simplefilter("always", NotConvergedWarning)
-                    merged = method.fit(self._so_far(votes, copy), given)
+                    merged = method.fit(rows, given)
                 unsettled += any(issubclass(w.category, NotConvergedWarning) for w in caught)
                 for topic, draws in enumerate(self.draws):
                     p = merged.relevant[draws.rows][draws.gold][None]
                     right = _right(draws, p, votes[topic], self.loop.ties, copy)
                     accuracy[topic, copy, at] = right[0]
+                if self.reference is not None:
+                    order[copy, at] = self.reference.agreement(rows, merged)
             yield at + 1, len(self.grid)
         if unsettled:
             message = f"{method!r} had not settled in {unsettled} of its fits"
@@ -210,14 +273,10 @@ class _Course:
         """The votes of one randomisation up to here."""
         parts = list(zip(self.draws, votes, strict=True))
         pair = [draws.rows.start + draws.document[copy, :n] for draws, n in parts]
-        return replace(
-            self.pool.judgements,
-            pair=np.concatenate(pair).astype(np.int32),
-            assessor=np.concatenate([draws.assessor[copy, :n] for draws, n in parts]),
-            grade=np.concatenate([draws.grade[copy, :n] for draws, n in parts]),
-            weight=None,
-            seconds=None,
-            time=None,
+        return self.pool.voted(
+            np.concatenate(pair).astype(np.int32),
+            np.concatenate([draws.assessor[copy, :n] for draws, n in parts]),
+            np.concatenate([draws.grade[copy, :n] for draws, n in parts]),
         )
 
 

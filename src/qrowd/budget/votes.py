@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
 
+from qrowd.aggregation.judgements.mv import MajorityVote
+from qrowd.budget.couples import EVEN, couples
 from qrowd.budget.decisions import FinalVote
+from qrowd.budget.sampling_design import probabilities, systematic
 from qrowd.content.similarity import distinct
-from qrowd.data.arrays import Codes, Floats, Grades, Mask
+from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
 from qrowd.data.documents import Documents, Likeness
 from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels
+from qrowd.data.runs import RunSet
 from qrowd.errors import InputError, ScaleError
+from qrowd.evaluation.measure import Measure
 
 REQUESTS = ("resample", "once", "simulated")
-PICKS = ("even", "margin")
+PICKS = ("even", "margin", "systems")
+PARTS = 10  # of a vote a document: after each, what tells systems apart is worked out anew
+_ALMOST = 1e-9
 A = TypeVar("A", Codes, Grades)
 
 
@@ -64,6 +72,18 @@ class Pool:
         notes = tuple(f"{n} topics left out: {reason}" for reason, n in reasons.items() if n)
         return cls(judgements.of_pairs(kept), truth[kept], notes)
 
+    def voted(self, pair: Codes, assessor: Codes, grade: Grades) -> Judgements:
+        """These votes, over the pairs of the pool."""
+        return replace(
+            self.judgements,
+            pair=pair,
+            assessor=assessor,
+            grade=grade,
+            weight=None,
+            seconds=None,
+            time=None,
+        )
+
     def topic_means(self, values: Floats) -> Floats:
         """The mean of each topic's documents with gold."""
         pairs, has_gold = self.judgements.pairs, self.truth >= 0
@@ -91,6 +111,7 @@ class Draws:
     """One topic's votes in the order in which they come: [randomisation, vote].
 
     `document` is its number among the topic's pairs, `gold` the numbers of those that have gold.
+    `asked` is when a vote comes: after so many votes a document, of all topics together.
     """
 
     rows: slice
@@ -100,12 +121,12 @@ class Draws:
     document: Codes
     assessor: Codes
     grade: Grades
+    asked: Floats
     seed: tuple[int, ...]
 
-    @property
-    def documents(self) -> int:
-        """How many documents the topic has."""
-        return len(self.pairs)
+    def taken(self, votes: float) -> Codes:
+        """How many votes of each randomisation there are after so many votes a document."""
+        return np.asarray((self.asked <= votes + _ALMOST).sum(axis=1), np.int32)
 
     def coins(self, vote: int) -> Floats:
         """A number in [0, 1) for each randomisation and document with gold, after so many votes."""
@@ -157,15 +178,16 @@ class Stream:
             grade = _by_document(documents, first[1], further[1])
         return cls(rows, order, assessor, grade, available, key)
 
-    def draws(self, pool: Pool, topic: int, document: Codes) -> Draws:
-        """The answers, if documents are asked about in this order: [randomisation, vote]."""
+    def draws(self, pool: Pool, topic: int, document: Codes, asked: Floats | None = None) -> Draws:
+        """The answers, if documents are asked about in this order: [randomisation, vote]; `asked`
+        where topics do not take turns.
+        """
         copies, total = document.shape
-        which = np.empty_like(document)  # of a document's answers
-        count = np.zeros((copies, len(self.available)), np.int32)
-        copy = np.arange(copies)
-        for at in range(total):
-            which[:, at] = count[copy, document[:, at]]
-            count[copy, document[:, at]] += 1
+        which, copy = np.stack([_earlier(row) for row in document]), np.arange(copies)
+        if asked is None:
+            each = np.arange(1, total + 1) / len(self.available)
+            asked = np.broadcast_to(each, document.shape)
+        which = np.minimum(which, self.grade.shape[1] - 1)  # what is never asked has no answer
         truth, pairs = pool.truth[self.rows], pool.judgements.pairs
         gold = np.flatnonzero(truth >= 0).astype(np.int32)
         return Draws(
@@ -176,26 +198,47 @@ class Stream:
             document,
             self.assessor[copy[:, None], which, document],
             self.grade[copy[:, None], which, document],
+            asked,
             self.key,
         )
 
 
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """The runs that votes should tell apart, and the measure that scores them."""
+
+    runs: RunSet
+    measure: Measure | str = "AP"
+
+
 def drawn(
-    pool: Pool, votes: int, copies: int, request: str, seed: int, pick: str = "even", most: int = 9
+    pool: Pool,
+    votes: int,
+    copies: int,
+    request: str,
+    seed: int,
+    pick: str = "even",
+    most: int = 9,
+    systems: Systems | None = None,
 ) -> list[Draws]:
     """Votes on each topic, on average so many for each of its documents.
 
     Which document is next: `even`, one of those with the fewest votes, at random; `margin`, after
     a first vote on each, the one where a vote is worth most (`FinalVote`, learned from all topics'
-    votes so far, anew for each vote a document), at most `most` each. An answer: `resample`, one of
+    votes so far, anew for each vote a document), at most `most` each; `systems`, drawn by what it
+    tells of undecided couples of runs, whatever its topic (`couples`, anew for each tenth of a vote
+    a document, the first tenth that of `even`), at most `most` each. An answer: `resample`, one of
     the document's real votes, with replacement; `once`, each of them at most once; `simulated`, an
     assessor of the crowd, by how much they judge, who errs as often as on gold. The first, second,
     ... answer on a document is the same whatever is picked, and what other topics there are does
     not matter to it.
     """
-    rounds = max(votes, most) if pick == "margin" else votes
+    rounds = votes if pick == "even" else max(votes, most)
     topics = range(len(pool.judgements.pairs.topics))
     streams = [Stream.of(pool, at, votes, rounds, copies, request, seed) for at in topics]
+    if pick == "systems":
+        assert systems is not None
+        return _by_influence(pool, streams, votes, most, systems)
     if pick == "even":
         orders = [stream.order.reshape(copies, -1) for stream in streams]
     else:
@@ -204,6 +247,77 @@ def drawn(
         stream.draws(pool, topic, order)
         for topic, (stream, order) in enumerate(zip(streams, orders, strict=True))
     ]
+
+
+def _by_influence(
+    pool: Pool, streams: list[Stream], votes: int, most: int, systems: Systems
+) -> list[Draws]:
+    """The documents of all topics in the order in which `couples` draws them.
+
+    What is judged so far has the label that most votes give it, as in `qrowd next`. Where fewer
+    documents can still change a score than are wanted, those with the fewest votes follow.
+    """
+    pairs = pool.judgements.pairs
+    size, total = len(pairs), votes * len(pairs)
+    full = np.minimum(np.concatenate([stream.available for stream in streams]), most)
+    assessor, grade = (
+        np.concatenate([getattr(stream, name) for stream in streams], axis=2)
+        for name in ("assessor", "grade")
+    )
+    copies = len(grade)
+    order = np.empty((copies, total), np.int32)
+    # the first tenth is that of `even`: topics take turns, each by its share
+    turn = np.concatenate([np.linspace(0, 1, s.order.shape[2]) for s in streams])
+    first = np.concatenate([s.rows.start + s.order[:, 0] for s in streams], axis=1)
+    ends = np.linspace(0, total, PARTS * votes + 1).round().astype(int)
+    order[:, : ends[1]] = first[:, np.argsort(turn, kind="stable")][:, : ends[1]]
+    for copy in range(copies):
+        random = np.random.default_rng([*streams[0].key, 4, copy])
+        for begin, end in pairwise(ends[1:].tolist()):
+            pair = order[copy, :begin]
+            answer = copy, _earlier(pair), pair
+            rows = pool.voted(pair, assessor[answer], grade[answer])
+            told = couples(rows, systems.runs, MajorityVote().fit(rows), systems.measure)
+            count = np.bincount(pair, minlength=size)
+            order[copy, begin:end] = _drawn_by(told.worth, count, full, end - begin, random)
+    asked = (np.arange(total) + 1) / size
+    result = []
+    for topic, stream in enumerate(streams):
+        own = (order >= stream.rows.start) & (order < stream.rows.stop)
+        longest = int(own.sum(axis=1).max())
+        document = np.zeros((copies, longest), np.int32)
+        when = np.full((copies, longest), np.inf)
+        for copy, mine in enumerate(own):
+            n = int(mine.sum())
+            document[copy, :n] = order[copy, mine] - stream.rows.start
+            when[copy, :n] = asked[mine]
+        result.append(stream.draws(pool, topic, document, when))
+    return result
+
+
+def _drawn_by(
+    worth: Floats, count: Array, full: Codes, number: int, random: np.random.Generator
+) -> Codes:
+    """So many documents, by the root of what they are worth; then those with the fewest votes."""
+    drawn = np.flatnonzero((worth > 0) & (count < full))
+    if len(drawn) > number:
+        drawn = drawn[systematic(probabilities(np.sqrt(worth[drawn]), number, EVEN), random)]
+    while len(drawn) < number:
+        so_far = count + np.bincount(drawn, minlength=len(count))
+        left = np.flatnonzero(so_far < full)
+        fewest = left[np.lexsort((random.random(len(left)), so_far[left]))]
+        drawn = np.concatenate([drawn, fewest[: number - len(drawn)]])
+    return drawn.astype(np.int32)
+
+
+def _earlier(documents: Codes) -> Codes:
+    """How often each of these documents is there before."""
+    order = np.argsort(documents, kind="stable")
+    place = np.arange(len(order))
+    starts = np.flatnonzero(np.diff(documents[order], prepend=-1))
+    result = np.empty(len(order), np.int32)
+    result[order] = place - np.repeat(starts, np.diff(starts, append=len(order)))
+    return result
 
 
 def _by_worth(streams: list[Stream], votes: int, most: int) -> list[Codes]:

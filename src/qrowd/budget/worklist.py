@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
+from qrowd.data.sample import UNIFORM
 from qrowd.errors import ParameterError, require_choice
+from qrowd.rendering import counted
 
 BY = ("pair", "assessor")
 LEAST = 1e-9  # that a vote must be worth
@@ -29,8 +31,9 @@ class Worklist(Framed):
     `worth` is what looking at one is expected to give, in the unit of its goal (errors: how many
     are found; labels: how many are set right, as the crowd would see it in the end); `p_wrong` the
     probability that what is said now is wrong, NaN where nothing tells it. `probability` is the
-    chance with which a row was drawn; NaN where it was not drawn at random: such rows are no
-    sample, and no scores can be estimated from them. In a file NaN is empty.
+    chance with which a row was drawn; NaN where it was not drawn at random. `goal` is what each row
+    was chosen for; only those of the goal `uniform` are a sample of the pool, and no scores can be
+    estimated from the others. In a file NaN is empty.
     """
 
     topic: Names
@@ -40,6 +43,7 @@ class Worklist(Framed):
     worth: Floats
     p_wrong: Floats
     probability: Floats
+    goal: Names
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -52,7 +56,7 @@ class Worklist(Framed):
         return f"Worklist({len(self)} {kind}{told})"
 
     def frame_columns(self) -> dict[str, Coded | Array]:
-        """`topic doc [assessor] reason worth p_wrong probability`."""
+        """`topic doc [assessor] reason worth p_wrong probability goal`."""
         who = {} if self.assessor is None else {"assessor": self.assessor}
         return {
             "topic": self.topic,
@@ -62,7 +66,49 @@ class Worklist(Framed):
             "worth": self.worth,
             "p_wrong": _or_empty(self.p_wrong),
             "probability": _or_empty(self.probability),
+            "goal": self.goal,
         }
+
+    def with_uniform(
+        self, judgements: Judgements, number: int, share: float, seed: int = 0
+    ) -> Worklist:
+        """The list after so many pairs that are drawn from the whole pool of the judgements,
+        whatever was said so far.
+
+        They are the next ones of a permutation of the pool that the seed fixes, from the place that
+        a `share` of the judgements so far has reached: how many these are matters, not what they
+        say. So those of all lists together are a simple random sample of the pool. Pairs that are
+        judged already have their chance, too, and are listed with that reason. What is drawn leaves
+        the rest of the list.
+        """
+        pool = judgements.pairs
+        order = np.random.default_rng([seed, 5]).permutation(len(pool))
+        start = round(share * len(judgements))
+        drawn = order[(start + np.arange(min(number, len(pool)))) % len(pool)]
+        votes = np.bincount(judgements.pair, minlength=len(pool))[drawn]
+        names = zip(self.topic, self.document, strict=True)
+        place = {name: at for at, name in enumerate(names)}
+        topics, documents = pool.topic_names[drawn], pool.document_names[drawn]
+        twice = [place.get(name, -1) for name in zip(topics, documents, strict=True)]
+        rest = np.setdiff1d(np.arange(len(self)), twice)
+        reason = [
+            f"drawn uniformly; {counted(n, 'judgement')} so far" if n else "drawn uniformly"
+            for n in votes.tolist()
+        ]
+        unknown = np.full(len(drawn), np.nan)
+        worth = np.where(np.array(twice) >= 0, self.worth[twice], 0.0) if len(self) else unknown
+        return replace(
+            self,
+            topic=np.concatenate([topics, self.topic[rest]]),
+            document=np.concatenate([documents, self.document[rest]]),
+            reason=np.concatenate([np.array(reason, object), self.reason[rest]]),
+            worth=np.concatenate([worth, self.worth[rest]]),
+            p_wrong=np.concatenate([unknown, self.p_wrong[rest]]),
+            probability=np.concatenate(
+                [np.full(len(drawn), len(drawn) / len(pool)), self.probability[rest]]
+            ),
+            goal=np.concatenate([np.full(len(drawn), UNIFORM, object), self.goal[rest]]),
+        )
 
 
 def _or_empty(values: Floats) -> Array:
@@ -108,6 +154,7 @@ def undecided(
         worth[order],
         unknown,
         unknown,
+        np.full(len(order), "labels", object),
     )
 
 
@@ -159,6 +206,7 @@ def contradictions(
         p_wrong[order],
         p_wrong[order],
         np.full(len(order), np.nan),
+        np.full(len(order), "errors", object),
         tuple(notes),
     )
 

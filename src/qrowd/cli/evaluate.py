@@ -34,6 +34,9 @@ class Relevance:
     draws: int | None
     recalibrate: str | None
     informed: bool
+    worklist: tuple[str, ...]
+    pairs: str | None
+    depth: int
 
     def check(self, correcting: bool) -> None:
         """One source of relevance, and only options that say something about it."""
@@ -54,6 +57,8 @@ class Relevance:
         for name in (name for name, value in beliefs.items() if value):
             if not (self.probabilities or self.method):
                 raise UsageError(f"{name} needs --probabilities, or --judgements with a --method")
+        if self.worklist and not self.method:
+            raise UsageError("--worklist is about --judgements that are merged by a --method")
         if self.documents and not self.method:
             raise UsageError("--documents and --vectors are for a --method that reads them")
         if (self.per_assessor or self.method or self.gold.path) and not self.judgements:
@@ -66,16 +71,27 @@ class Relevance:
         if bool(self.judgements) != (self.per_assessor != bool(self.method)):
             raise UsageError("judgements are scored --per-assessor, or merged first by a --method")
 
-    def read(self) -> q.Qrels | q.Judgements | q.Merged:
-        """What the options say to score under, on the topics of --topics only."""
+    def crowd(self) -> q.Judgements | None:
+        """The judgements, if there are any."""
         if not self.judgements:
+            return None
+        return opt.JudgementFiles(
+            self.judgements, self.columns, self.format, self.topics, worklist=self.worklist
+        ).read()
+
+    def pool(self, systems: q.RunSet) -> q.Pairs:
+        """What lists of `qrowd next` were drawn from, beside what is judged."""
+        return q.read_pairs(self.pairs) if self.pairs else systems.pool(self.depth)
+
+    def read(self, crowd: q.Judgements | None) -> q.Qrels | q.Judgements | q.Merged:
+        """What the options say to score under, on the topics of --topics only."""
+        if crowd is None:
             labels: q.Qrels | q.Merged = (
                 opt.read_qrels(self.qrels, self.format)
                 if self.qrels
                 else q.read_probabilities(str(self.probabilities), format=self.format)
             )
             return labels[opt.kept_topics(labels.topics, self.topics)] if self.topics else labels
-        crowd = opt.JudgementFiles(self.judgements, self.columns, self.format, self.topics).read()
         if not self.method:
             return crowd
         from qrowd.aggregation.run_scores import merge_by
@@ -127,6 +143,13 @@ class Correction:
 @opt.format
 @opt.topics
 @opt.rel
+@opt.worklist
+@opt.input_file(
+    "--pairs",
+    help="With --worklist: the pool that the lists were drawn from, as `qrowd next --pairs` had "
+    "it.  [default: what the runs have among their first --depth]",
+)
+@opt.count("--depth", 100, "With --worklist and without --pairs: as `qrowd next --depth` had it.")
 @opt.switch("--per-assessor", help="Give each assessor a score of their own.")
 @opt.input_file(
     "--probabilities",
@@ -258,6 +281,7 @@ def command(
       qrowd evaluate --runs 'runs/*.gz' --merged merged.tsv --draws 1000 --intervals
       qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method ds --draws 1000 --intervals
       qrowd evaluate --runs 'runs/*.gz' --judgements llm.tsv --human few.tsv --correct ppi -m P@10
+      qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method mv --worklist next.tsv -m P
     """
     from qrowd.aggregation.run_scores import score_runs
     from qrowd.evaluation.measure import measures_of
@@ -267,7 +291,7 @@ def command(
         raise UsageError("--human names the labels and --correct how to use them: give both")
     if correcting and relevance.judgements and not relevance.per_assessor:
         relevance = replace(relevance, method=relevance.method or "mv")
-    if (over or level != 0.9) and not (intervals or correcting):
+    if (over or level != 0.9) and not (intervals or correcting or relevance.worklist):
         raise UsageError("--over and --level say what intervals are: they need --intervals")
     relevance.check(correcting)
     systems = runs.read()
@@ -275,10 +299,19 @@ def command(
         corrected = _corrected(systems, relevance, correction, measures, rel, level, seed)
         _deliver_corrected(corrected, correction.labels_needed, output, as_json)
         return
+    crowd = relevance.crowd()
+    if crowd is not None and crowd.choice is not None and crowd.choice.decides and relevance.method:
+        crowd = crowd.with_pool(relevance.pool(systems))
+        labels = relevance.read(crowd)
+        assert isinstance(labels, q.Merged)
+        chosen = measures_of(measures or ("P@10", "DCG@10"), rel=rel)
+        estimated = q.uniform_scores(systems, crowd, labels, chosen, level=level)
+        _deliver_corrected(estimated, correction.labels_needed, output, as_json)
+        return
     chosen = measures_of(measures or ("AP", "nDCG@20"), rel=rel)
     scores = score_runs(
         systems,
-        relevance.read(),
+        relevance.read(crowd),
         chosen,
         belief=relevance.belief(seed),
         topics=average,
@@ -336,7 +369,7 @@ def _corrected(
     else:
         usual = ("P@10",) if correction.correct == "rg" else ("P@10", "DCG@10")
     chosen = measures_of(measures or usual, rel=rel)
-    machine = relevance.read()
+    machine = relevance.read(relevance.crowd())
     assert not isinstance(machine, q.Qrels)  # which `check` refuses
     try:
         return q.correct(

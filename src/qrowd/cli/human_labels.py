@@ -6,7 +6,7 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.output import put, say, show, show_json
+from qrowd.cli.output import put, say, say_notes, show, show_json
 from qrowd.errors import UsageError
 from qrowd.rendering import counted
 
@@ -63,6 +63,8 @@ def sample(
     if as_json:
         show_json(chosen.to_polars().to_dicts())
     topics = len(chosen.pairs.topics)
+    if crowd.choice is not None:
+        say_notes(crowd.choice.caution("a sample of these pairs"))
     say(f"{len(chosen)} of {len(crowd.pairs)} pairs in {topics} topics, by {by}")
 
 

@@ -57,11 +57,14 @@ from qrowd.errors import UsageError
 @opt.repeated(
     "--pick",
     "picks",
-    type=click.Choice(("even", "margin")),
-    help="Which document is next: one of those with the fewest votes, or the one whose label a "
-    "vote likely changes for good (`qrowd next`). May repeat, to compare.  [default: even]",
+    type=click.Choice(("even", "margin", "systems")),
+    help="Which document is next: one of those with the fewest votes, the one whose label a "
+    "vote likely changes for good, or one that tells --runs apart (`qrowd next`). May repeat, to "
+    "compare.  [default: even]",
 )
-@opt.count("--most", 9, "Votes that a document gets at most, with --pick margin.")
+@opt.count("--most", 9, "Votes that a document gets at most, with --pick margin or systems.")
+@opt.runs_if_any
+@opt.measure("AP", "With --runs: whose order of runs is compared: AP, P@k, DCG@k or RBP.")
 @opt.count(
     "--at-least", 1, "Leave out topics where a judged document has fewer real votes.", metavar="N"
 )
@@ -104,6 +107,8 @@ def command(
     request: str,
     picks: tuple[str, ...],
     most: int,
+    runs: opt.RunFiles,
+    measure: str,
     at_least: int,
     near: float | None,
     at: float,
@@ -121,6 +126,7 @@ def command(
     are scored. -o writes `method topic votes accuracy low high`: the topic `all` is the mean of
     topics, `votes` is per document; the interval of a topic is over randomisations, that of `all`
     over topics. --json also has gold less the majority vote of all real votes, for each topic.
+    With --runs also `tau_ap`: how far the order of runs is the one under all labels.
 
     \b
     Examples:
@@ -128,11 +134,15 @@ def command(
       qrowd loop crowd.tsv --gold nist.qrels --documents docs.jsonl --votes 2 --randomisations 5 \\
           --sweep mvnn.similarity=0.1,0.5 --table topics.tsv
       qrowd loop crowd.tsv --gold nist.qrels --method mv --pick even --pick margin --votes 2
+      qrowd loop crowd.tsv --gold nist.qrels --method mv --pick even --pick systems \\
+          --runs 'runs/*.gz' -m AP --votes 1 --randomisations 3
     """
     from qrowd.budget.loop import specs_of, swept
 
     if gold.path is None:
         raise UsageError("labels are scored against gold: --gold FILE")
+    if "systems" in picks and not runs:
+        raise UsageError("--pick systems needs --runs")
     crowd = files.read()
     truth = gold.read(files.rel)
     assert truth is not None
@@ -163,6 +173,8 @@ def command(
             truth,
             list(dict.fromkeys(specs)),
             documents=texts.documents if texts else None,
+            runs=runs.read_if_any(),
+            measure=measure,
             loop=loop,
             progress=progress,
         )

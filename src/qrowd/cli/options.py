@@ -37,7 +37,7 @@ import functools
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -365,6 +365,12 @@ people = input_file(
     "--people",
     help="Who the assessors are: a table with assessor and kind (person, expert or machine).",
 )
+worklist = input_file(
+    "--worklist",
+    multiple=True,
+    help="The lists of `qrowd next` by which pairs were chosen to be judged, where the file does "
+    "not say so itself (column goal): then figures that need a random sample say so. Repeatable.",
+)
 topics = input_file(
     "--topics",
     help="Only these topics: a file with one topic per line, qrels, or topics with their queries.",
@@ -417,6 +423,7 @@ class JudgementFiles:
     rel: int | None = None
     machines: tuple[str, ...] = ()
     people: str | None = None
+    worklist: tuple[str, ...] = ()
 
     def read_people(self) -> q.Features | None:
         """What --people tells of assessors, to predict by."""
@@ -438,6 +445,8 @@ class JudgementFiles:
         if found and (ctx := click.get_current_context(silent=True)):
             ctx.meta[_FOUND] = True
         crowd = with_people(crowd, self.people, self.machines, need_kinds)
+        if self.worklist:
+            crowd = replace(crowd, choice=q.read_choice(self.worklist))
         if self.rel is not None:
             _warn_of_high("--rel", self.rel, crowd.scale.grades)
             crowd = crowd.binary(self.rel)
@@ -446,9 +455,9 @@ class JudgementFiles:
 
 
 def _judgements(required: bool, metavar: str) -> Callable[[Command], Command]:
-    values = ("paths", "columns", "format", "topics", "rel", "machines", "people")
+    values = ("paths", "columns", "format", "topics", "rel", "machines", "people", "worklist")
     paths = files("paths", metavar, required=required)
-    options = (paths, columns, format, people, machines, topics, rel, grades, rows)
+    options = (paths, columns, format, people, machines, worklist, topics, rel, grades, rows)
     return bundled("files", JudgementFiles, values, *options)
 
 

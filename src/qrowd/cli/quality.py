@@ -210,6 +210,8 @@ def command(files: opt.JudgementFiles, gold: opt.GoldFile, options: Options) -> 
 
 def _show_assessors(crowd: q.Judgements, gold: q.Qrels | None, cut: int, options: Options) -> None:
     """Everything that is known of each assessor: to print, save or draw."""
+    if crowd.choice is not None:
+        say_notes(crowd.choice.caution("agreement, accuracy, says_relevant"))
     belief = get(options.merge) if options.merge else None
     if options.probabilities:
         if belief is not None:

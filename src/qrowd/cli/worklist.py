@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import click
+from click.core import ParameterSource
 
 import qrowd as q
 from qrowd.cli import options as opt
@@ -10,6 +13,7 @@ from qrowd.cli.output import put, say, say_notes, show_json
 from qrowd.errors import UsageError
 from qrowd.rendering import counted
 
+_DEFAULT = ParameterSource.DEFAULT
 most = opt.count(
     "--most", 9, "Votes that a pair gets at most: what the crowd says then is what it says."
 )
@@ -53,6 +57,14 @@ most = opt.count(
     metavar="N",
     help="How many at most; all by default, with --goal systems 100.",
 )
+@opt.option(
+    "--uniform",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="This share of the list is drawn uniformly from all pairs of the pool, whatever was said "
+    "so far: from it scores can be estimated (`qrowd evaluate --worklist`). Default: 0.1 with "
+    "--goal systems, else 0.",
+)
 @opt.seed
 @opt.output
 @opt.as_json
@@ -70,23 +82,24 @@ def command(
     gold: opt.GoldFile,
     by: str,
     number: int | None,
+    uniform: float | None,
     seed: int,
     output: str | None,
     as_json: bool,
 ) -> None:
     """List what to look at next, the most worthwhile first.
 
-    Writes `topic doc [assessor] reason worth p_wrong probability`. `worth` is what a look is
+    Writes `topic doc [assessor] reason worth p_wrong probability goal`. `worth` is what a look is
     expected to give: labels that a vote sets right, as this crowd would see it at --most votes;
     a share of what is still open between runs; relevant documents; or errors found. `p_wrong` is
     the probability that what is said now is wrong, empty where nothing tells it. `probability` is
-    the chance of having been drawn, empty where nothing was drawn at random (all but --goal
-    systems): such rows are no sample to estimate scores from (that is `qrowd sample`).
+    the chance of having been drawn, empty where nothing was drawn at random. Only rows whose `goal`
+    is uniform, which come first, are a sample to estimate scores from: keep the lists.
 
     \b
     Examples:
       qrowd next crowd.tsv -n 100 -o next.tsv
-      qrowd next crowd.tsv --goal systems --runs 'runs/*' -m AP -n 20 -o next.tsv
+      qrowd next crowd.tsv --goal systems --runs 'runs/*' -m AP -n 20 --uniform 0.2 -o next.tsv
       qrowd next crowd.tsv --goal errors --documents docs.jsonl -n 100 -o todo.tsv
       qrowd next crowd.tsv --goal errors --documents docs.jsonl --by assessor -o answers.tsv
     """
@@ -96,6 +109,17 @@ def command(
         raise UsageError(f"--goal {goal} needs --runs")
     if goal == "labels" and runs:
         raise UsageError("--goal labels reads no --runs; --goal systems does")
+    share = (0.1 if goal == "systems" else 0.0) if uniform is None else uniform
+    if share and goal == "errors":
+        raise UsageError("--uniform is for --goal labels, systems or relevant, not for errors")
+    if goal == "systems":
+        number = number or 100
+    if share and not number:
+        raise UsageError("--uniform is a share of how many pairs? Say -n")
+    if share == 1:
+        raise UsageError("all of the list would be drawn uniformly: that is `qrowd sample`")
+    drawn = min(ceil(share * number - 1e-9), number - 1) if number else 0
+    number = number - drawn if number else None
     crowd = files.read()
     if pairs:
         crowd = crowd.with_pool(q.read_pairs(pairs))
@@ -105,11 +129,15 @@ def command(
         systems = runs.read()
         crowd = crowd if pairs else crowd.with_pool(systems.pool(depth))
         couples = q.couples(crowd, systems, q.get(method or "mv").fit(crowd), measure)
-        todo = (
-            couples.worklist(number or 100, seed) if goal == "systems" else couples.likely(number)
-        )
+        if goal == "systems":
+            assert number is not None
+            todo = couples.worklist(number, seed)
+        else:
+            todo = couples.likely(number)
     else:
         todo = _errors(crowd, documents, gold.read(files.rel), runs, by, number)
+    if drawn:
+        todo = todo.with_uniform(crowd, drawn, share, seed)
     if output or not as_json:
         put(todo, output)
     if as_json:
@@ -201,6 +229,8 @@ def progress(
       qrowd progress crowd.tsv --most 9 --risk 0.2 -o state.tsv
       qrowd progress crowd.tsv --gold nist.qrels --sampled random -o state.tsv
     """
+    if not runs and click.get_current_context().get_parameter_source("measure") is not _DEFAULT:
+        raise UsageError("-m is a measure of --runs, and there are none")
     crowd = files.read()
     if pairs:
         crowd = crowd.with_pool(q.read_pairs(pairs))

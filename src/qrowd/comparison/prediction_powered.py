@@ -279,6 +279,7 @@ def _topic_share(human: Floats, machine: Floats, kept: Array) -> Floats:
 # --- scores ---------------------------------------------------------------------------------------
 
 _BESIDE = ("low", "high", "human", "human_low", "human_high", "place")
+_RECALIBRATED = "Runs are in the order of recalibrated labels, which rank systems best."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -319,7 +320,7 @@ class Corrected(Readable, Scores):
         legend = [
             f"Intervals of {percent(self.level)}, for the scores that the whole pool would give if "
             f"a human had judged it. {self.labels} of {self.size} {self.unit}s were judged.",
-            "Runs are in the order of recalibrated labels, which rank systems best.",
+            *([] if self.method == "human" else [_RECALIBRATED]),
             *(f"note: {note}" for note in self.notes),
         ]
         return "\n\n".join([*tables, "\n".join(legend)])
@@ -339,6 +340,8 @@ class Corrected(Readable, Scores):
             for at in self.order(self.measures[m])
         ]
         level = percent(self.level)
+        if self.method == "human":
+            return aligned([self.measures[m], "estimate", level], [row[:3] for row in rows])
         return aligned([self.measures[m], self.method, level, "human only", level], rows)
 
     def order(self, measure: str = "") -> Array:

@@ -21,6 +21,7 @@ from qrowd.rendering import some_of
 
 if TYPE_CHECKING:
     from qrowd.data.qrels import QrelsSet
+    from qrowd.data.sample import Choice
 
 KINDS = ("person", "expert", "machine")
 """What an assessor may be."""
@@ -37,6 +38,7 @@ class Judgements(Pooled, Framed):
     An assessor may judge a pair zero, one or several times. `weight` is the weight of a vote (1 if
     absent), `seconds` how long it took, `time` when it was made. `kinds` says of each assessor
     whether it is a person, an expert, a machine, or "unknown"; None where all are unknown.
+    `choice` says which pairs were judged because of what had been said before; None: not known.
     """
 
     pairs: Pairs
@@ -49,6 +51,7 @@ class Judgements(Pooled, Framed):
     seconds: Floats | None = None
     time: Floats | None = None
     kinds: Names | None = None
+    choice: Choice | None = None
 
     def __post_init__(self) -> None:
         arrays.freeze_fields(self, pair=np.int32, assessor=np.int32, grade=np.int8)
@@ -290,6 +293,7 @@ class Judgements(Pooled, Framed):
             np.concatenate([assessors.find(one.assessors)[one.assessor] for one in both]),
             np.concatenate([one.grade for one in both]),
             kinds=kinds,
+            choice=self.choice or other.choice,
             **extras,
         )
 

@@ -32,7 +32,8 @@ class Provenance:
     `cut`: the grade from which on judgements counted as relevant, where grades were made binary.
     `ties` and `seed` decided equal grades, where labels are grades. `recalibrated` on so many
     pairs, and `informed` by runs of these names. `given`: the pairs whose gold the method was
-    given. `file`: the labels' own, if they were read from one.
+    given. `chosen`: the goals of the lists (`qrowd next`) by which pairs were chosen to be judged.
+    `file`: the labels' own, if they were read from one.
     """
 
     method: str
@@ -48,6 +49,7 @@ class Provenance:
     recalibrated: int = 0
     informed: tuple[str, ...] = ()
     given: Pairs | None = None
+    chosen: tuple[str, ...] = ()
     file: str = field(default="", compare=False)
 
     __hash__ = None  # type: ignore[assignment]
@@ -67,6 +69,8 @@ class Provenance:
             steps.append(f"recalibrated on {counted(self.recalibrated, 'pair')}")
         if self.informed:
             steps.append(f"informed by {counted(len(self.informed), 'run')}")
+        if self.chosen:
+            steps.append(f"pairs chosen by what had been said before ({', '.join(self.chosen)})")
         return "; ".join(steps)
 
     @property

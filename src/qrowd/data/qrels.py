@@ -190,7 +190,18 @@ class QrelsSet(Pooled):
         grade = np.array(judgements.scale.grades, np.int8)[one_grade_each(judgements, last)]
         starts = arrays.starts_of(judgements.pair[last], len(judgements.pairs))
         column = judgements.assessor[last]
-        return cls(judgements.pairs, "assessor", judgements.assessors, starts, column, grade)
+        told = None
+        if judgements.choice is not None:
+            told = Provenance("each assessor", "", chosen=judgements.choice.goals)
+        return cls(
+            judgements.pairs,
+            "assessor",
+            judgements.assessors,
+            starts,
+            column,
+            grade,
+            provenance=told,
+        )
 
     @classmethod
     def of_draws(cls, pairs: Pairs, grades: Grades, notes: tuple[str, ...] = ()) -> Self:

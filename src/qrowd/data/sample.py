@@ -1,4 +1,4 @@
-"""Pairs that were chosen for human judging, with the probability that each was."""
+"""Pairs that were chosen for human judging: a `Sample` with probabilities, or a `Choice`."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Grades, freeze_fields, refuse_rows
+from qrowd.data.arrays import Array, Floats, Grades, Mask, freeze_fields, refuse_rows
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Pairs
 from qrowd.data.qrels import Qrels
-from qrowd.errors import InputError, ParameterError, require_choice
+from qrowd.errors import InputError, ParameterError, UsageError, require_choice
 
 BY = ("random", "weight", "uncertainty", "topic")
+UNIFORM = "uniform"
+GOALS = ("labels", "systems", "relevant", "errors", UNIFORM)
+ASKED = ("systems", "relevant")  # goals that decide whether a pair is judged at all
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,74 @@ class Sample(Framed):
     def binary(self, at_least: int) -> Sample:
         """The same sample with two grades: 1 from `at_least` on, else 0."""
         return replace(self, grade=self.qrels.binary(at_least).grade)
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """How pairs came to be judged, as the lists of `qrowd next` say it.
+
+    `adaptive`: chosen by what had been said before; nothing about a pool follows from them.
+    `uniform`: drawn from all `size` pairs of the pool, whatever had been said, so that these are a
+    simple random sample. A pair may be both, and pairs that no list has are neither. `goals` are
+    those of the lists.
+    """
+
+    pairs: Pairs
+    adaptive: Mask
+    uniform: Mask
+    goals: tuple[str, ...]
+    size: int = 0
+
+    def __repr__(self) -> str:
+        return f"Choice({self})"
+
+    def __str__(self) -> str:
+        drawn = f"; {self.uniform.sum()} drawn uniformly from {self.size}" if self.size else ""
+        listed = f" ({', '.join(self.goals)})" if self.goals else ""
+        return f"{self.adaptive.sum()} pairs chosen by what had been said before{listed}{drawn}"
+
+    @property
+    def decides(self) -> bool:
+        """Whether a goal decided which pairs were judged at all."""
+        return bool(set(self.goals) & set(ASKED))
+
+    def caution(self, figures: str) -> tuple[str, ...]:
+        """What to say of figures about the pool; nothing where no pair was chosen so."""
+        if not self.adaptive.any():
+            return ()
+        return (
+            f"{figures}: {self.adaptive.sum()} pairs were chosen by what had been said before "
+            f"({', '.join(self.goals)}), so that this is about them, not about the pool",
+        )
+
+    def sample(self, labels: Qrels, pool: Pairs) -> Sample:
+        """The pairs that were drawn uniformly, with these labels."""
+        if not self.uniform.any():
+            raise UsageError(
+                f"scores cannot be estimated from pairs that were chosen by what had been said "
+                f"before ({', '.join(self.goals)}): they would be biased, and no pair of these "
+                "lists was drawn uniformly; draw some along the way, `qrowd next --uniform 0.1`, "
+                "or a sample, `qrowd sample`"
+            )
+        if self.size != len(pool):
+            raise UsageError(
+                f"these lists were drawn from a pool of {self.size} pairs, but the pool here has "
+                f"{len(pool)}; name the same pool (--pairs, --depth) and all rows of the lists"
+            )
+        chance = np.full(int(self.uniform.sum()), self.uniform.sum() / self.size)
+        return Sample(self.pairs.select(self.uniform), chance, "random").labelled(labels)
+
+
+def refuse_scores(goals: tuple[str, ...]) -> None:
+    """Scores under labels of pairs that were chosen so would be biased."""
+    chosen = [goal for goal in goals if goal in ASKED]
+    if chosen:
+        raise UsageError(
+            f"which pairs were judged depends on what was said before ({', '.join(chosen)}): "
+            "scores under these labels would be biased. `qrowd evaluate --worklist` estimates them "
+            "from the pairs that were drawn uniformly, `qrowd progress --runs` says which runs are "
+            "told apart"
+        )
 
 
 def sample_of(qrels: Qrels, pool: Pairs, by: str) -> Sample:

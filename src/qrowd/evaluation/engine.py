@@ -13,6 +13,7 @@ from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels, SoftQrelsSet
 from qrowd.data.runs import RunSet
+from qrowd.data.sample import refuse_scores
 from qrowd.data.scale import BINARY
 from qrowd.data.scores import MEAN, Scores
 from qrowd.errors import InputError, ParameterError, UsageError
@@ -106,6 +107,9 @@ def evaluate(
         relevance = relevance.relevance()
     _check_kinds(runs, relevance)
     _check(topics, keep, unjudged, relevance)
+    labels = relevance.hard if isinstance(relevance, SoftQrelsSet) else relevance
+    if labels.provenance is not None:
+        refuse_scores(labels.provenance.chosen)
     chosen = measures_of(measures)
     task = Task(runs, relevance.pairs, chosen, topics == "both")
     if isinstance(relevance, SoftQrels):
@@ -115,7 +119,6 @@ def evaluate(
     else:
         many = QrelsSet.of_qrels(relevance) if isinstance(relevance, Qrels) else relevance
         scores = _certain(task, many, keep == "means")
-    labels = relevance.hard if isinstance(relevance, SoftQrelsSet) else relevance
     scores = replace(scores, notes=(*provenance_notes(labels.provenance, runs), *scores.notes))
     return scores if keep == "topics" or scores.averaged else scores.averages()
 

@@ -572,6 +572,11 @@ def _missing(
             f"--columns names no {' and no '.join(missing)}; name every column that is to be read: "
             f"--columns {listed}; there are: {_listed(names)}"
         )
+    if "grade" in missing and {"better", "worse"} <= recognised(names, ("better", "worse")).keys():
+        return (
+            f"these are preferences ({_listed(names)}), and {wanted.noun} grade one document at a "
+            "time; `qrowd rank` merges preferences"
+        )
     called = "; ".join(
         f"{name} may be called {', '.join(SYNONYMS[name].split()[:6])}" for name in missing
     )

@@ -71,6 +71,9 @@ def _(noun: Judgements) -> Findings:
         findings.facts["also known"] = " ".join(extras)
     if noun.kinds is not None:
         findings.facts["kinds of assessors"] = noun.kind_counts
+    if noun.choice is not None:
+        findings.facts["chosen"] = str(noun.choice)
+        findings.warnings += noun.choice.caution("share relevant, judgements per pair")
     grades = tuple(np.array(noun.scale.grades)[np.unique(noun.grade)].tolist())
     _warn_of_scale(findings, grades, findings.facts["share relevant"])
     findings.warn(bool((votes <= 1).all()), "no pair was judged twice: there is nothing to merge")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from qrowd.io.columns import TRECS_ORDER, Columns, Reading, Wanted, Wide, tables
 from qrowd.io.grades import Grading, Words
 from qrowd.io.joins import JOINED, Texts, joined
 from qrowd.io.origin import Origin, located, say
+from qrowd.io.qrels import choice_of, is_worklist
 from qrowd.io.roles import SYNONYMS
 from qrowd.io.source import is_folder, is_part, stem
 from qrowd.io.table import Table, encoded, extras, say_what_is_odd, stacked
@@ -30,7 +32,7 @@ _KINDS = (UNKNOWN, *KINDS)
 JUDGEMENTS = Wanted(
     "judgements",
     needed=("doc", "grade"),
-    optional=("topic", "assessor", "rank", *EXTRAS, "kind", *JOINED),
+    optional=("topic", "assessor", "rank", *EXTRAS, "kind", "goal", "probability", *JOINED),
     plain=("topic", "assessor", "doc", "grade"),
     stated=True,
     graded=True,
@@ -71,9 +73,10 @@ def read_judgements(
     `where` chooses rows (`"status=APPROVED"`), `wide` says which columns are assessors. `grades`
     says what words mean; rows without a grade are left out (`missing="error"` refuses them), and
     fractions are refused unless there is a `cut`, or `fractions="weights"`. Rows that are identical
-    are further votes (`repeated="once"` drops them). `topics` and `documents` are files by which
-    texts are found that stand for ids. `scale` is that of the grades that occur, relevant from
-    `relevant_from` on, if not given.
+    are further votes (`repeated="once"` drops them). A column `goal`, as lists of `qrowd next` have
+    it, says which pairs were chosen by what had been said before (`choice`). `topics` and
+    `documents` are files by which texts are found that stand for ids. `scale` is that of the
+    grades that occur, relevant from `relevant_from` on, if not given.
     """
     require_choice("repeated", repeated, REPEATED)
     grading = Grading(grades, missing, cut, fractions)
@@ -82,6 +85,12 @@ def read_judgements(
     for table in parts:
         if "rank" in table:
             say(f"{table.origin.name}: ranks are no part of judgements; read_orders reads them")
+    lists = [
+        replace(table, frame=table.frame.clone())  # whose columns are taken once more below
+        for table in parts
+        if is_worklist(table)
+    ]
+    choice = choice_of(lists) if lists else None
     values = np.concatenate([table.whole_numbers("grade") for table in parts])
     files = _assessing_files(parts, several=len(parts) > 1 or is_folder(source))
     names, topic = encoded(
@@ -103,6 +112,7 @@ def read_judgements(
             kinds=kinds,
             **extras(parts, EXTRAS),
         )
+    judgements = replace(judgements, choice=choice)
     if not any("assessor" in table for table in parts):
         _say_of_contradictions(judgements, _where(origins))
     return _without_repeats(judgements, repeated, _where(origins))

@@ -91,7 +91,8 @@ def _parsed(source: Source) -> tuple[Provenance, str]:
             raise source.error(f"is of the format's version {version}; {wanted}")
         sha = str(about.pop("sha256"))
         about["inputs"] = {name: Input(**each) for name, each in about["inputs"].items()}
-        about["grades"], about["informed"] = tuple(about["grades"]), tuple(about["informed"])
+        for name in ("grades", "informed", "chosen"):
+            about[name] = tuple(about.get(name, ()))
         topics = [topic for topic, names in about["given"].items() for _ in names]
         documents = [name for names in about["given"].values() for name in names]
         about["given"] = Pairs.of(topics, documents) if topics else None

@@ -15,12 +15,12 @@ from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.provenance import Provenance
 from qrowd.data.qrels import Qrels
-from qrowd.data.sample import BY, Sample
+from qrowd.data.sample import BY, GOALS, UNIFORM, Choice, Sample
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Reading, Wanted, tables
 from qrowd.io.grades import Grading, Words, graded
-from qrowd.io.origin import located
+from qrowd.io.origin import located, say
 from qrowd.io.provenance import read_provenance
 from qrowd.io.table import Table, coded, say_what_is_odd
 
@@ -43,8 +43,11 @@ LABELS = Wanted(
 SAMPLE = Wanted(
     "human labels",
     needed=("topic", "doc", "grade"),
-    optional=("assessor", "probability", "by", "worth"),
+    optional=("assessor", "probability", "by", "worth", "goal"),
     plain=_TREC,
+)
+WORKLIST = Wanted(
+    "a list of `qrowd next`", needed=("topic", "doc", "goal"), optional=("probability", "grade")
 )
 
 
@@ -145,9 +148,11 @@ def read_sample(
 ) -> Sample | Qrels:
     """Human labels: with a column `probability` a `Sample`, else plain qrels.
 
-    The file is one that `qrowd sample` wrote, with the human's `grade` added to each row.
+    The file is one that `qrowd sample` wrote, with the human's `grade` added to each row; or
+    `qrowd next`, of which only the rows count that were drawn uniformly.
     """
     (table,) = tables(source, SAMPLE, Reading(columns))
+    table = _drawn_uniformly(table)
     (table,) = graded([table], Grading(grades, missing="error"))
     indexes, codes = coded([table], "topic", "doc")
     chance = table.numbers("probability") if "probability" in table else None
@@ -166,13 +171,73 @@ def read_sample(
                 "score can be estimated from it; `qrowd sample` draws"
             ),
         )
-        if "worth" in table:  # a list of `qrowd next`: judged pairs had no chance
-            raise InputError(
-                "these rows were drawn by what they tell of systems, from pairs that nobody had "
-                "judged: no score can be estimated from them; `qrowd sample` draws from all"
-            )
         order = np.lexsort(codes[::-1])
         return Sample(qrels.pairs, chance[order], by, qrels.grade)
+
+
+def _drawn_uniformly(table: Table) -> Table:
+    """Of a list of `qrowd next` the rows that are a sample of the pool."""
+    if "worth" not in table:
+        return table
+    goals = table.column("goal") if "goal" in table else None
+    rows = np.flatnonzero(goals == UNIFORM) if goals is not None else np.zeros(0, np.int64)
+    if not len(rows):
+        raise table.origin.error(
+            "these rows were chosen by what had been said before, and not drawn at random from "
+            "the pool, so that no score can be estimated from them; `qrowd sample` draws, and "
+            "`qrowd next --uniform 0.1` does along the way"
+        )
+    if len(rows) < len(table):
+        say(
+            f"{table.origin.name}: {len(rows)} of {len(table)} rows were drawn uniformly, and "
+            "count; the others were chosen by what had been said before"
+        )
+    return table.of_rows(rows)
+
+
+def read_choice(source: str | Path | Sequence[str | Path] | Any) -> Choice:
+    """How pairs were chosen to be judged: of one or several lists of `qrowd next`."""
+    return choice_of(tables(source, WORKLIST))
+
+
+def is_worklist(table: Table) -> bool:
+    """Whether its column `goal` is that of `qrowd next`; somebody else's may say anything."""
+    if not all(name in table for name in ("topic", "doc", "goal", "probability")):
+        return False
+    goals = table.column("goal", filled=False).drop_nulls().cast(str).unique().to_list()
+    return {*goals} <= {"", *GOALS}
+
+
+def choice_of(lists: Sequence[Table]) -> Choice:
+    """What tables with a column `goal` say; each is a list of its own."""
+    goals, sizes = [], {}
+    for table in lists:
+        own = table.column("goal", filled=False).fill_null("").cast(str).to_numpy()
+        odd = ~np.isin(own, ["", *GOALS])
+        if odd.any():
+            row = int(np.argmax(odd))
+            raise table.origin.error(f"goal must be {', '.join(GOALS)}; got {own[row]!r}", row)
+        drawn = own == UNIFORM
+        if drawn.any():
+            chance = table.numbers("probability")[drawn] if "probability" in table else np.zeros(1)
+            if not (chance[0] > 0 and (chance == chance[0]).all()):
+                raise table.origin.error(
+                    "rows that were drawn uniformly have one and the same probability"
+                )
+            sizes[round(drawn.sum() / chance[0])] = table.origin.name
+        goals.append(own)
+    if len(sizes) > 1:
+        listed = ", ".join(f"{name} ({size})" for size, name in sizes.items())
+        raise InputError(f"these lists were drawn from pools of different sizes: {listed}")
+    goal = np.concatenate(goals)
+    indexes, codes = coded(lists, "topic", "doc")
+    pairs, pair = Pairs.from_codes(*indexes, *codes)
+    drawn, chosen = goal == UNIFORM, ~np.isin(goal, ["", UNIFORM])
+    adaptive, uniform = (
+        np.bincount(pair[rows], minlength=len(pairs)) > 0 for rows in (chosen, drawn)
+    )
+    named = tuple(each for each in GOALS if each != UNIFORM and (goal == each).any())
+    return Choice(pairs, adaptive, uniform, named, next(iter(sizes), 0))
 
 
 def _by(table: Table) -> str:

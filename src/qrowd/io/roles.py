@@ -48,6 +48,7 @@ SYNONYMS = {
     "probability": "probability",
     "by": "by",
     "worth": "worth",
+    "goal": "goal",
     "topic_text": "topic_text",
     "doc_text": "doc_text",
     "instance": "instance",

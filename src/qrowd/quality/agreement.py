@@ -104,13 +104,15 @@ def agreement(
         draws = _drawn(occurs, bootstrap, random)
     overall = _coefficients(rows, occurs, draws, coefficients, grades, level)
     several = int((counts.sum(axis=1) > 1).sum())
-    whole = Agreement(overall, {}, len(counts), several, level)
+    choice = judgements.choice
+    notes = choice.caution("agreement") if choice is not None else ()
+    whole = Agreement(overall, {}, len(counts), several, level, notes)
     if not per_topic:
         return whole
     if len(judgements.topics) > MOST_TOPICS:
         topics = _without_intervals(judgements, rows, back, coefficients)
         note = f"topics have no intervals by themselves: there are more than {MOST_TOPICS}"
-        return replace(whole, per_topic=topics, notes=(note,) if bootstrap else ())
+        return replace(whole, per_topic=topics, notes=(*notes, *([note] if bootstrap else [])))
     starts, of_topic = judgements.pairs.topic_starts, {}
     for code, name in enumerate(judgements.topics):  # pairs of the topic drawn again
         inside = np.bincount(back[starts[code] : starts[code + 1]], minlength=len(rows))
