@@ -53,13 +53,15 @@ PAUSES = (1, 5, 15, 60, 240)  # minutes until the next try, the last of them fro
 HELD = 2**62  # a time that never comes
 LONGEST_LINE = 900  # of the 998 that mail may have
 MOST_TRIES = 20  # over some three days
-LATER, DOUBT = "later", "doubt"  # of an outcome, beside sent and refused
+LATER, DOUBT, UNTRIED = "later", "doubt", "untried"  # of an outcome, beside sent and refused
 IN_DOUBT = "in doubt"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a letter that was handed over: sent, later, refused, doubt."""
+    """What became of a letter that was to be handed over: sent, later, refused, doubt, or untried
+    where the server takes no mail at all.
+    """
 
     kind: str
     problem: str = ""  # what the server said
@@ -368,6 +370,9 @@ def done(work: Work, number: int, outcome: Outcome) -> None:
         return
     if outcome.kind == DOUBT:
         work.update(letter, mine, problem=outcome.problem or "no answer")
+    elif outcome.kind == UNTRIED:
+        tries = row.attempts - 1
+        work.update(letter, mine, state=WAITING, attempts=tries, problem=outcome.problem)
     elif outcome.kind == LATER and row.attempts < MOST_TRIES:
         pause = PAUSES[min(row.attempts, len(PAUSES)) - 1] * MINUTE
         next_at = work.now + pause
