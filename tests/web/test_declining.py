@@ -121,6 +121,8 @@ def test_who_has_come_in_keeps_answers_pay_and_link(invited: Server) -> None:
         assert list(db.scalars(select(listed_person.c.email))) == ["", "bea@example.org"]
         assert len(list(db.scalars(select(worker.c.id)))) == 1
     assert invited.client.post(f"{API}/enter", json={"link": text}).status_code == 200
+    funnel = invited.site.work(letters.funnel)  # counted once, as somebody who came
+    assert (funnel.invited, funnel.entered, funnel.declined) == (2, 1, 0)
 
 
 def test_made_up_links_are_refused_and_slowed_down(invited: Server) -> None:
