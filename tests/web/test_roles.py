@@ -186,6 +186,7 @@ RULES = {
         GET /api/campaigns/{name}/people
         GET /campaigns/{name}/appeals
         GET /campaigns/{name}/people
+        GET /campaigns/{name}/people/before
         GET /campaigns/{name}/qualification
         GET /campaigns/{name}/qualification/ids.csv
         GET /campaigns/{name}/qualification/task.csv
