@@ -192,6 +192,7 @@ RULES = {
         GET /campaigns/{name}/people
         GET /campaigns/{name}/people/letters.csv
         GET /campaigns/{name}/people/letters.zip
+        GET /campaigns/{name}/people/before
         GET /campaigns/{name}/qualification
         GET /campaigns/{name}/qualification/ids.csv
         GET /campaigns/{name}/qualification/task.csv

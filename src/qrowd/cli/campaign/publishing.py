@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -153,7 +153,7 @@ def qualify(
             luck = qualification.luck(work, scored)
         # the table comes first: where it cannot be written, nothing is stored
         show_people(_results_table(scored), output, as_json)
-        for note in _results_notes(scored):
+        for note in qualification.oddities(scored):
             say(f"note: {note}")
         shares = {result.person: result.share for result in scored if result.passed}
         said = f"{thousands(len(shares))} of {thousands(len(scored))} passed"
@@ -195,15 +195,6 @@ def _results_table(scored: Sequence[Result]) -> Table:
     }
     ranked = any(result.ranks is not None for result in scored)
     return {**table, "ranks": [result.ranks for result in scored]} if ranked else table
-
-
-def _results_notes(scored: Sequence[Result]) -> Iterator[str]:
-    parts = sum(result.answered < result.documents for result in scored)
-    if parts:
-        yield f"{thousands(parts)} answered a part only; the rest counts as wrong"
-    twice = sum(result.twice > 0 for result in scored)
-    if twice:
-        yield f"{thousands(twice)} answered something twice; their first answers count"
 
 
 @opt.command("import")

@@ -270,6 +270,15 @@ def _scored(plan: Plan, test: Sequence[TrySet], person: str, said: _Answers) -> 
     )
 
 
+def oddities(results: Sequence[Result]) -> list[Text]:
+    """How many answered a part only, or something twice."""
+    counts = {
+        "part": sum(result.answered < result.documents for result in results),
+        "twice": sum(result.twice > 0 for result in results),
+    }
+    return [Text(f"office.qualification.{name}", n=n) for name, n in counts.items() if n]
+
+
 def chances(work: Work) -> dict[str, float]:
     """How often each kind of worker passes the test, in the one try that there is elsewhere."""
     plan, only = work.plan, work.plan.qualification.gold == "one"

@@ -13,6 +13,7 @@
     /campaigns/NAME                on track or not; coverage               live
         /money                     what is owed, a payout file and back    money
         /qualification             a test that people take elsewhere       qualification
+        /people/before             people of an earlier campaign           panel
         /quality /systems /gold    what jobs found, check questions        quality
         /document  /documents      one with all that was said; broken ones documents
         /workers                   workers, one worker                     workers

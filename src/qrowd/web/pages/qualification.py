@@ -52,8 +52,7 @@ def _page(visit: CampaignVisit, results: list[Result]) -> Response:
         results=results[:LINES],
         total=len(results),
         passed=len(passed),
-        parts_only=sum(result.answered < result.documents for result in results),
-        twice=sum(result.twice > 0 for result in results),
+        oddities=qualification.oddities(results),
         signed=signed,
         **data,
     )

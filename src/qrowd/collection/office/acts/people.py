@@ -217,8 +217,13 @@ class QualifyPeople(ListAct):
             work.update(listed_person, listed_person.c.id == number, **marks)
         came = select(listed_person.c.worker_id).where(listed_person.c.id.in_(done.people))
         ids = [number for number in work.db.scalars(came) if number is not None]
-        workers.skip_test(work, ids)
-        return {"made": done.made, "back": done.back, "qualified": sorted(set(done.people))}
+        tested = sorted({*ids} - {*workers.skip_test(work, ids)})
+        return {
+            "made": done.made,
+            "back": done.back,
+            "qualified": sorted(set(done.people)),
+            "tested": tested,  # workers who had no test before them
+        }
 
     def new(self, work: Work) -> dict[str, float]:
         """Those who are not qualified yet; who was taken off the list, or declined, stays so."""
@@ -236,7 +241,8 @@ class QualifyPeople(ListAct):
         mine = work.own(listed_person) & listed_person.c.id.in_(stored["qualified"])
         came = select(listed_person.c.worker_id).where(mine, listed_person.c.worker_id.is_not(None))
         for worker_id in work.db.scalars(came).all():
-            if not passed_here(work, worker_id):  # the test is before them again
+            # the test is before them again, unless it was not, or they passed it here since
+            if worker_id not in stored["tested"] and not passed_here(work, worker_id):
                 own = (worker.c.id == worker_id) & (worker.c.state == "qualified")
                 work.update(worker, own, state="new")
         work.update(listed_person, mine, qualified_at=None, test_share=None)
