@@ -14,7 +14,7 @@ pytest.importorskip("jinja2", reason="pages need the extra serve")
 
 from sqlalchemy import select
 from tests.collection.making import EXCLUDING, Site, make_site, material, wrong
-from tests.web.serving import Server
+from tests.web.serving import API, Server
 from tests.web.test_office import account, sign_in
 
 from qrowd.cli.main import main
@@ -25,6 +25,9 @@ from qrowd.collection.judging import submission
 from qrowd.collection.record import audit
 from qrowd.web import jobs, tasks
 from qrowd.web.app import make_app
+from qrowd.web.robots.crowd import Crowd
+from qrowd.web.robots.rehearsal import judge
+from qrowd.web.robots.traffic import Clock
 from qrowd.web.settings import Settings
 
 AT = "/campaigns/tiny"
@@ -409,3 +412,37 @@ def test_results_are_refreshed_by_themselves(office: Server) -> None:
     office.site.whole(office.site.worker("eve"))
     clock.forward(16)
     assert tasks.refresh_all(store, folder) == 1
+
+
+def test_how_many_documents_are_decided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The page, the interface, the command and the record; robots have chosen, too."""
+    from starlette.testclient import TestClient
+    from tests.collection.test_next_sets import MADE
+    from tests.collection.test_next_sets import PLAN as CHOOSING
+
+    where = f"sqlite:///{tmp_path / 'campaign.db'}"
+    site = make_site(where, CHOOSING, MADE)
+    clock = Clock(site.clock.now)
+    object.__setattr__(site.store, "clock", clock)
+    judge(site.store, clock, tmp_path, "tiny", Crowd(robots=8))
+    settings = Settings.of_folder(tmp_path, where, "http://testserver")
+    with TestClient(make_app(settings, site.store)) as client:
+        server = Server(site, settings, client)
+        account(server, "ann", administrator=True)
+        sign_in(server, "ann")
+        page = client.get(AT).text
+        record = client.get(f"{AT}/acts").text
+        told = client.get(f"{API}/overview", headers=server.token("organiser")).json()["decided"]
+    assert re.fullmatch(
+        r"\d+ of 60 documents are decided at risk 10\W%; \d+\W% of votes saved", told
+    )
+    assert told in unescape(page)
+    main(["campaign", "status", str(tmp_path / "campaign.db"), "--acts"])
+    printed = capsys.readouterr().out
+    assert told in printed
+    acts = [line for line in printed.splitlines() if "choose next" in line]
+    assert len(acts) > 1
+    assert not any("before" in line for line in acts)
+    assert len(re.findall(r"<td>choose next</td>", record)) == 1
+    assert "more of these just before" in record
+    site.store.engine.dispose()
