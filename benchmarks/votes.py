@@ -255,11 +255,11 @@ def systems(options: Options) -> None:
             courses = []
             for seed in range(options.copies):
                 steps = course(runs, gold, pick, share, seed)
-                courses.append([figures(step.told, true, step.number) for step in steps])
-            # a pair that is drawn twice is judged once: steps are nearly, not quite, of 100
+                courses.append([figures(step.told, true) for step in steps])
+            # what is drawn uniformly may be judged already: steps are nearly, not quite, of 100
             n, tau, decided, wrong, stated = np.mean(courses, axis=0).T
             reached = np.flatnonzero(np.maximum.accumulate(tau) >= 0.9)
-            at = {number: int(np.argmax(n >= number)) for number in (600, 1000, 1400, 1800)}
+            at = {number: int(np.argmin(abs(n - number))) for number in (600, 1000, 1400, 1800)}
             table.row(
                 f"{name}: {len(gold)} pairs, {len(runs)} runs",
                 pick,
@@ -286,7 +286,6 @@ class Step:
 
     rows: q.Judgements
     told: q.Couples
-    number: int
 
 
 def course(
@@ -304,7 +303,7 @@ def course(
     judged, uniform = np.zeros((2, len(pairs)), np.bool_)
     judged[order[:200]] = True
     drawn = round(share * size)
-    for number in range(200, 1801, size):
+    for _ in range(200, 1801, size):
         some = gold.select(judged)
         expert = ["expert"] * len(some)
         choice = q.Choice(pairs, judged & ~uniform, uniform, ("systems",), len(pairs))
@@ -315,9 +314,10 @@ def course(
             choice=choice,
         )
         told = q.couples(rows, runs, q.MajorityVote().fit(rows), "AP")
-        yield Step(rows, told, number)
+        yield Step(rows, told)
         if pick.startswith("couples"):
-            todo = told.worklist(size - drawn, int(random.integers(2**31)))
+            even = max(0.1 - share, 0.0)
+            todo = told.worklist(size - drawn, int(random.integers(2**31)), even)
             todo = todo.with_uniform(rows, drawn, share, seed) if drawn else todo
             chosen = np.array([place[name] for name in zip(todo.topic, todo.document, strict=True)])
             uniform = uniform.copy()
@@ -327,7 +327,7 @@ def course(
         judged[chosen] = True
 
 
-def figures(told: q.Couples, true: Floats, number: int) -> tuple[float, ...]:
+def figures(told: q.Couples, true: Floats) -> tuple[float, ...]:
     """Judgements so far, tau_AP, and of couples: decided, of these wrong, and stated to be."""
     upper = np.triu_indices(len(true), 1)
     better = np.subtract.outer(true, true)[upper] > 0
@@ -335,7 +335,7 @@ def figures(told: q.Couples, true: Floats, number: int) -> tuple[float, ...]:
     decided = error <= 0.05
     missed = (np.subtract.outer(told.expected, told.expected)[upper] > 0) != better
     tau = float(q.tau_ap(told.expected, true))
-    return number, tau, decided.mean(), missed[decided].mean(), error[decided].mean()
+    return told.judged.sum(), tau, decided.mean(), missed[decided].mean(), error[decided].mean()
 
 
 def scores(options: Options) -> None:

@@ -63,7 +63,12 @@ def _texts(names: q.Index) -> q.Documents:
 
 
 def _save_few_labels(folder: Path, crowd: q.Judgements, gold: q.Qrels) -> None:
-    """Machine labels, and the labels of a human on pairs that were sampled by weight."""
+    """Machine labels, and the labels of a human on pairs that were sampled by weight; a list of
+    pairs that tell runs apart.
+    """
+    systems = ["--goal", "systems", "--method", "ds", "--runs", str(folder / "runs"), "-q"]
+    drawn = ["-n", "20", "--uniform", "0.5", "-o", str(folder / "next.tsv")]
+    main(["next", str(folder / "crowd.tsv"), *systems, *drawn])
     q.save(crowd, folder / "llm.tsv")
     machine = pl.col("assessor").str.replace("^[aw]0*1", "gpt-1")  # some of them, by their names
     crowd.to_polars().with_columns(machine).write_csv(folder / "all.tsv", separator="\t")

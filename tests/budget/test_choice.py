@@ -12,6 +12,7 @@ import pytest
 
 import qrowd as q
 from qrowd.cli.main import main
+from qrowd.data.arrays import Mask
 from qrowd.errors import DataWarning, FormatError, InputError, UsageError
 
 
@@ -19,7 +20,7 @@ def collection(seed: int = 3) -> q.Collection:
     return q.simulate(topics=20, documents=60, runs=8, assessors=5, votes=1, seed=seed)
 
 
-def judged(made: q.Collection, chosen: q.Array) -> q.Judgements:
+def judged(made: q.Collection, chosen: Mask) -> q.Judgements:
     """An expert's judgements of these pairs, over the whole pool."""
     some = made.truth.select(chosen)
     names = some.pairs.topic_names, some.pairs.document_names

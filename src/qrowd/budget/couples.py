@@ -84,15 +84,19 @@ class Couples:
             f"{self.measure}: which one is better is wrong with at most {DECIDED:g}{error}"
         )
 
-    def worklist(self, number: int, seed: int = 0) -> Worklist:
-        """Draw pairs to judge next, each with the probability that is written beside it."""
+    def worklist(self, number: int, seed: int = 0, even: float = EVEN) -> Worklist:
+        """Draw pairs to judge next, each with the probability that is written beside it.
+
+        `even` of the draws are spread evenly; where a part of the list is drawn uniformly
+        (`with_uniform`), that does the same, and nothing else need be.
+        """
         candidates = np.flatnonzero(self.worth > 0)
         if not 1 <= number <= len(candidates):
             raise ParameterError(
                 f"number must be from 1 to {len(candidates)}, the pairs that can still change a "
                 f"score; got {number}"
             )
-        chance = probabilities(np.sqrt(self.worth[candidates]), number, EVEN)
+        chance = probabilities(np.sqrt(self.worth[candidates]), number, even)
         drawn = systematic(chance, np.random.default_rng(seed))
         chosen, chance = candidates[drawn], chance[drawn]
         first = np.argsort(-self.worth[chosen], kind="stable")

@@ -281,7 +281,8 @@ def command(
       qrowd evaluate --runs 'runs/*.gz' --merged merged.tsv --draws 1000 --intervals
       qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method ds --draws 1000 --intervals
       qrowd evaluate --runs 'runs/*.gz' --judgements llm.tsv --human few.tsv --correct ppi -m P@10
-      qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method mv --worklist next.tsv -m P
+      qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method mv \\
+          --worklist next.tsv -m P@10
     """
     from qrowd.aggregation.run_scores import score_runs
     from qrowd.evaluation.measure import measures_of

@@ -131,7 +131,7 @@ def command(
         couples = q.couples(crowd, systems, q.get(method or "mv").fit(crowd), measure)
         if goal == "systems":
             assert number is not None
-            todo = couples.worklist(number, seed)
+            todo = couples.worklist(number, seed, even=max(0.1 - share, 0.0))
         else:
             todo = couples.likely(number)
     else:
