@@ -398,7 +398,7 @@ def test_systems_by_command_and_what_it_refuses(
     q.save(rows, "crowd.tsv")
     q.save(made.runs, "runs.tsv")
     systems = ["next", "crowd.tsv", "--goal", "systems"]
-    main([*systems, "--runs", "runs.tsv", "-n", "20", "--uniform", "0", "-o", "next.tsv"])
+    main([*systems, "--runs", "runs.tsv", "-n", "20", "-o", "next.tsv"])
     lines = Path("next.tsv").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 21
     assert all(0 < float(line.split("\t")[-2]) <= 1 for line in lines[1:])
@@ -419,7 +419,7 @@ def test_systems_by_command_and_what_it_refuses(
     assert not {row[5] for row in table} - {""}
     main(["progress", "crowd.tsv", "--runs", "runs.tsv", "-m", "P@10", "-o", "state.tsv"])
     assert "couples of runs are decided by P@10" in capsys.readouterr().err
-    main([*systems, "--runs", "runs.tsv", "-n", "20", "-o", "tenth.tsv"])
+    main([*systems, "--runs", "runs.tsv", "-n", "20", "--uniform", "0.1", "-o", "tenth.tsv"])
     goals = [line.split("\t")[-1] for line in Path("tenth.tsv").read_text("utf-8").splitlines()]
     assert goals.count("uniform") == 2
     for more, message in (

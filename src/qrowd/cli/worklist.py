@@ -57,13 +57,13 @@ most = opt.count(
     metavar="N",
     help="How many at most; all by default, with --goal systems 100.",
 )
-@opt.option(
+@opt.with_default(
     "--uniform",
     type=click.FloatRange(0, 1),
+    default=0.0,
     metavar="SHARE",
     help="This share of the list is drawn uniformly from all pairs of the pool, whatever was said "
-    "so far: from it scores can be estimated (`qrowd evaluate --worklist`). Default: 0.1 with "
-    "--goal systems, else 0.",
+    "so far: from it scores can be estimated (`qrowd evaluate --worklist`); a tenth or more.",
 )
 @opt.seed
 @opt.output
@@ -82,7 +82,7 @@ def command(
     gold: opt.GoldFile,
     by: str,
     number: int | None,
-    uniform: float | None,
+    uniform: float,
     seed: int,
     output: str | None,
     as_json: bool,
@@ -109,16 +109,15 @@ def command(
         raise UsageError(f"--goal {goal} needs --runs")
     if goal == "labels" and runs:
         raise UsageError("--goal labels reads no --runs; --goal systems does")
-    share = (0.1 if goal == "systems" else 0.0) if uniform is None else uniform
-    if share and goal == "errors":
+    if uniform and goal == "errors":
         raise UsageError("--uniform is for --goal labels, systems or relevant, not for errors")
     if goal == "systems":
         number = number or 100
-    if share and not number:
+    if uniform and not number:
         raise UsageError("--uniform is a share of how many pairs? Say -n")
-    if share == 1:
+    if uniform == 1:
         raise UsageError("all of the list would be drawn uniformly: that is `qrowd sample`")
-    drawn = min(ceil(share * number - 1e-9), number - 1) if number else 0
+    drawn = min(ceil(uniform * number - 1e-9), number - 1) if number else 0
     number = number - drawn if number else None
     crowd = files.read()
     if pairs:
@@ -131,13 +130,13 @@ def command(
         couples = q.couples(crowd, systems, q.get(method or "mv").fit(crowd), measure)
         if goal == "systems":
             assert number is not None
-            todo = couples.worklist(number, seed, even=max(0.1 - share, 0.0))
+            todo = couples.worklist(number, seed, even=max(0.1 - uniform, 0.0))
         else:
             todo = couples.likely(number)
     else:
         todo = _errors(crowd, documents, gold.read(files.rel), runs, by, number)
     if drawn:
-        todo = todo.with_uniform(crowd, drawn, share, seed)
+        todo = todo.with_uniform(crowd, drawn, uniform, seed)
     if output or not as_json:
         put(todo, output)
     if as_json:
