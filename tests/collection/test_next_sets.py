@@ -418,6 +418,9 @@ def test_priorities_from_a_file_of_next(site: Site, tmp_path: Path) -> None:
     site.work(audit.perform, "o", "prioritise", {"priorities": priorities})
     first = {name for name, row in sets_of(site).items() if row.priority > 0}
     assert first == {name for (_, name), _ in rows}
+    lines = ["topic\tdoc\tworth\tgoal", "t\ta\t0.0\tuniform", "t\tb\t0.5\tlabels"]
+    (tmp_path / "uniform.tsv").write_text("\n".join(lines) + "\n")
+    assert [priority for _, priority in priority_rows(tmp_path / "uniform.tsv")] == [1.5, 0.5]
     (tmp_path / "odd.tsv").write_text("topic\tdoc\treason\nt\td\tnone\n")
     with pytest.raises(InputError, match="topic, doc, priority"):
         priority_rows(tmp_path / "odd.tsv")

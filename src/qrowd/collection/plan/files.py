@@ -228,9 +228,12 @@ def _is_qrels(path: Path) -> bool:
 
 
 def priority_rows(path: str | Path) -> list[tuple[Pair, float]]:
-    """Priorities: TSV with topic, doc, priority; or what `qrowd next` writes, by its worth."""
-    source, rows = Path(path), []
-    others = ("priority", "worth", "reason", "p_wrong", "probability")
+    """Priorities: TSV with topic, doc, priority; or what `qrowd next` writes, by its worth.
+
+    What was drawn uniformly comes first, whatever its worth: scores need all of it.
+    """
+    source, rows, uniform = Path(path), [], []
+    others = ("priority", "worth", "reason", "p_wrong", "probability", "goal")
     for line, row in strict_rows(source, ("topic", "doc"), others):
         key = "priority" if "priority" in row else "worth"
         if key not in row:
@@ -241,7 +244,12 @@ def priority_rows(path: str | Path) -> list[tuple[Pair, float]]:
         except ValueError:
             message = f"{key} must be a number, got {row[key]!r}; fix this line"
             raise FormatError(message, file=str(source), line=line) from None
-    return rows
+        uniform.append(key == "worth" and row.get("goal") == "uniform")
+    first = max((priority for _, priority in rows), default=0.0) + 1
+    return [
+        (names, first if drawn else priority)
+        for (names, priority), drawn in zip(rows, uniform, strict=True)
+    ]
 
 
 def question_rows(path: str | Path) -> list[QuestionRow]:
