@@ -265,7 +265,7 @@ def decline(work: Work, link_text: str) -> None:
     """Whoever has this link is never written to again; twice is fine.
 
     Nothing is left of somebody who never came in but keyed hashes. Whoever came in keeps the link,
-    to answers and pay; the address and the letters are gone. `office.erasure.scrub` must follow.
+    to answers and pay; the address and the letters are gone. `scrub` of `erasure` must follow.
     """
     key, row = entry.person_of_link(work, link_text)
     if row is None:
