@@ -691,7 +691,7 @@ def test_declined_in_one_campaign_is_declined_in_all(site: Site) -> None:
     assert other.work(letters.has_declined, rows("ann")[0])
     # what somebody of an own panel is called is somebody else there
     assert not other.work(letters.has_declined, PersonRow("ann", "", "ann@elsewhere.org"))
-    site.clock.forward(1)
+    assert other.work(letters.waiting) == [], "for a file"
     inbox = Inbox()
     with serving(inbox) as port:
         send(other, port)

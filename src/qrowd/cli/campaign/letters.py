@@ -151,8 +151,8 @@ def invite(
             n_waiting = len(letters.waiting(work))
         if mailer is not None:
             mailer.connect()  # before anything is written
-        question = f"Send {n + n_waiting} letters?" if mail else ""
-        question = f"Remind {n} people?" if remind else question
+        question = f"Send {counted(range(n + n_waiting), 'letter')}?" if mail else ""
+        question = f"Remind {counted(range(n), 'person', 'people')}?" if remind else question
         if n + n_waiting and question and not confirmed(question, yes):
             return
         number, written = None, 0

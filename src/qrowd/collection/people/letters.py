@@ -326,7 +326,9 @@ def _to_send(work: Work) -> Select[int]:
 
 def waiting(work: Work) -> list[LetterToSend]:
     """All letters that wait, due or not, to an address or not."""
-    return work.rows(_to_send(work).order_by(letter.c.next_at, letter.c.id), LetterToSend)
+    refusing = declined.DeclinedPeople(work)  # of another campaign, since they were written
+    rows = work.rows(_to_send(work).order_by(letter.c.next_at, letter.c.id), LetterToSend)
+    return [row for row in rows if not refusing.has(row.platform_id, row.email)]
 
 
 def due(work: Work, limit: int | None = None) -> list[LetterToSend]:

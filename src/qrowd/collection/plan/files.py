@@ -20,6 +20,7 @@ from qrowd.collection.plan.sections import Plan
 from qrowd.data.documents import Documents
 from qrowd.data.index import Pairs
 from qrowd.data.runs import RunSet
+from qrowd.data.sample import UNIFORM
 from qrowd.data.topics import Topic
 from qrowd.errors import FormatError, InputError
 from qrowd.io.documents import read_documents
@@ -244,7 +245,7 @@ def priority_rows(path: str | Path) -> list[tuple[Pair, float]]:
         except ValueError:
             message = f"{key} must be a number, got {row[key]!r}; fix this line"
             raise FormatError(message, file=str(source), line=line) from None
-        uniform.append(key == "worth" and row.get("goal") == "uniform")
+        uniform.append(key == "worth" and row.get("goal") == UNIFORM)
     first = max((priority for _, priority in rows), default=0.0) + 1
     return [
         (names, first if drawn else priority)
