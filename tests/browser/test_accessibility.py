@@ -70,6 +70,11 @@ def main_button(page: Page) -> Any:
     return button
 
 
+def asked_again(page: Page) -> Any:
+    """The box of those who may be asked for other work."""
+    return page.locator(".ask-again").get_by_role("checkbox")
+
+
 @pytest.mark.parametrize(
     ("width", "language", "database"),
     [(320, "en", ""), (1280, "en", ""), (1280, "de", "postgresql"), (320, "de", "")],
@@ -85,6 +90,10 @@ def test_every_screen(
         page.goto(site.link)
         for screen in ("preview", "terms", "instructions"):
             expect(main_button(page)).to_be_visible()
+            if screen == "instructions":
+                expect(asked_again(page)).not_to_be_checked()
+                asked_again(page).check()
+                expect(page.locator(".ask-again [role=status]")).not_to_be_empty()
             look(screen)
             main_button(page).click()
         walk_batch(page, look)
@@ -121,6 +130,7 @@ def walk_end(page: Page, look: Look) -> None:
     look("outcome")
     page.locator("a.button[href$='/me']").click()
     page.get_by_role("table").wait_for()
+    expect(asked_again(page)).to_be_checked()
     look("own")
     page.locator("a.button.main").click()
     page.locator("a.button[href$='/me']").wait_for()
