@@ -174,6 +174,11 @@ class Figures:
     twice_unasked: int  # in the end, of those that were never in doubt
 
 
+def refused_of(rows: list[letters.InvitedPerson]) -> set[str]:
+    """The addresses whose letters were refused."""
+    return {row.email for row in rows if row.letter_state == letters.REFUSED}
+
+
 def survive(database: str, n: int, kills: int, senders: int = 1, seed: int = 1) -> Figures:
     """Invite so many people while the processes that send are killed."""
     store, server, chance = (
@@ -212,7 +217,7 @@ def survive(database: str, n: int, kills: int, senders: int = 1, seed: int = 1) 
             doubted = {person.email for person in letters.doubtful(work)}
             rows = letters.invited(work)
             assert not letters.waiting(work)
-            refused = {row.email for row in rows if row.letter_state == letters.REFUSED}
+            refused = refused_of(rows)
             sent = {row.email for row in rows if row.letter_state == letters.SENT}
         before = Counter(server.got)
         lost = [
@@ -226,7 +231,9 @@ def survive(database: str, n: int, kills: int, senders: int = 1, seed: int = 1) 
                 audit.perform(work, "benchmark", "settle doubt", {"sent": False})
         late.close()
         send_until_done(database, port, began)
-    in_the_end = [one for one in addresses if not server.got[one] and one not in refused]
+    with open_store(database) as store, store.read(NAME) as work:
+        refused_at_last = refused_of(letters.invited(work))
+    in_the_end = [one for one in addresses if not server.got[one] and one not in refused_at_last]
     twice = {one for one, times in server.got.items() if times > 1}
     return Figures(
         letters=n,

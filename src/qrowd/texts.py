@@ -118,4 +118,5 @@ def _own_words(language: str) -> dict[str, str]:
 @cache
 def worker_words(language: str) -> Mapping[str, str]:
     """The words of workers' pages."""
-    return {id: text for id, text in catalogue(language).items() if not id.startswith(OFFICE)}
+    others = (OFFICE, "letter.")
+    return {id: text for id, text in catalogue(language).items() if not id.startswith(others)}

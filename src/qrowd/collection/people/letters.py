@@ -52,13 +52,15 @@ REMIND_AFTER = DAY  # nobody is written to twice within
 PAUSES = (1, 5, 15, 60, 240)  # minutes until the next try, the last of them from then on
 LONGEST_LINE = 900  # of the 998 that mail may have
 MOST_TRIES = 20  # over some three days
-LATER, DOUBT = "later", "doubt"  # of an outcome, beside sent and refused
+LATER, DOUBT, UNTRIED = "later", "doubt", "untried"  # of an outcome, beside sent and refused
 IN_DOUBT = "in doubt"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a letter that was handed over: sent, later, refused, doubt."""
+    """What became of a letter that was to be handed over: sent, later, refused, doubt, or untried
+    where the server takes no mail at all.
+    """
 
     kind: str
     problem: str = ""  # what the server said
@@ -263,7 +265,7 @@ def decline(work: Work, link_text: str) -> None:
     """Whoever has this link is never written to again; twice is fine.
 
     Nothing is left of somebody who never came in but keyed hashes. Whoever came in keeps the link,
-    to answers and pay; the address and the letters are gone. `office.erasure.scrub` must follow.
+    to answers and pay; the address and the letters are gone. `scrub` of `erasure` must follow.
     """
     key, row = entry.person_of_link(work, link_text)
     if row is None:
@@ -361,6 +363,9 @@ def done(work: Work, number: int, outcome: Outcome) -> None:
         return
     if outcome.kind == DOUBT:
         work.update(letter, mine, problem=outcome.problem or "no answer")
+    elif outcome.kind == UNTRIED:
+        tries = row.attempts - 1
+        work.update(letter, mine, state=WAITING, attempts=tries, problem=outcome.problem)
     elif outcome.kind == LATER and row.attempts < MOST_TRIES:
         pause = PAUSES[min(row.attempts, len(PAUSES)) - 1] * MINUTE
         next_at = work.now + pause

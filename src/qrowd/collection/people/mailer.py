@@ -25,7 +25,7 @@ from urllib.parse import unquote, urlsplit
 
 from qrowd.collection.database.store import Store
 from qrowd.collection.people import letters
-from qrowd.collection.people.letters import DOUBT, LATER, REFUSED, SENT, Outcome
+from qrowd.collection.people.letters import DOUBT, LATER, REFUSED, SENT, UNTRIED, Outcome
 from qrowd.errors import RuleError, UsageError
 
 PASSWORD_VARIABLE = "QROWD_MAIL_PASSWORD"
@@ -247,7 +247,7 @@ def send_due(
         try:
             outcome = mailer.deliver(message)
         except MailError as error:
-            outcome = Outcome(LATER, str(error))
+            outcome = Outcome(UNTRIED, str(error))
             raise
         finally:
             with store.write(campaign) as work:
