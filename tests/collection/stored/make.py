@@ -63,6 +63,7 @@ from qrowd.collection.judging.offer import Offer, show
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import erasure
 from qrowd.collection.office.acts.next_sets import NextSets
+from qrowd.collection.office.acts.people import Passed
 from qrowd.collection.people import entry, letters, topic_questions, workers
 from qrowd.collection.people.workers import leave, use_code
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, QuestionRow
@@ -588,6 +589,7 @@ def written(store: Store, clock: Clock) -> None:
     site.act("remind", days=3650)
     site.act("send digests", addresses="ada@example.org bob@example.org")
     site.act("stop digests", addresses="bob@example.org")
+    site.act("qualify people", passed=Passed({"waiting": 1.0, "elsewhere": 0.8}))
 
 
 def acting(store: Store, clock: Clock) -> None:
