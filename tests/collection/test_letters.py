@@ -519,7 +519,7 @@ NAMES = [*HOSTILE, *(f"Dr. {name}" for name in HOSTILE), *(f"{name} ü" for name
 NAMES += [f"{name} {'long ' * 30}" for name in HOSTILE]
 NAMES += [f"{first}{second}" for first, second in zip(HOSTILE, HOSTILE[7:], strict=False)]
 HEADERS = {
-    *("From", "To", "Subject", "Reply-To", "Message-ID", "List-Unsubscribe"),
+    *("From", "To", "Date", "Subject", "Reply-To", "Message-ID", "List-Unsubscribe"),
     *("List-Unsubscribe-Post", "Auto-Submitted", "MIME-Version", "Content-Type"),
 }
 
