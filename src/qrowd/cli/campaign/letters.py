@@ -104,6 +104,8 @@ def invite(
         raise UsageError("--remind writes to those who were invited, and takes no table of people")
     rows = people_in(people) if people else []
     mailer = Mailer.of(mail, mail_password(mail_password_file)) if mail else None
+    if mailer is not None:
+        mailer.refuse_local(address)
     act = "remind" if remind else "invite people"
     details: dict[str, Any] = {"days": days} | ({"people": rows} if rows else {})
     with opened(database) as store, closing(mailer) if mailer else nullcontext():
