@@ -136,6 +136,8 @@ def invite(
         raise UsageError("name a table of people, or --from, not both")
     rows = people_in(people) if people else []
     mailer = Mailer.of(mail, mail_password(mail_password_file)) if mail else None
+    if mailer is not None:
+        mailer.refuse_local(address)
     act = "remind" if remind else "invite people"
     with opened(database) as store, closing(mailer) if mailer else nullcontext():
         campaign = store.only(name)

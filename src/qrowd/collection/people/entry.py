@@ -350,9 +350,9 @@ def remove(work: Work, numbers: Sequence[int]) -> None:
     """Take people off the list as if they had never been there, with their links."""
     mine = _numbered(work, numbers)
     _end_sessions(work, token.c.worker_id.in_(select(listed_person.c.worker_id).where(mine)))
-    people = select(listed_person.c.id).where(mine)
-    work.delete(letter, letter.c.person_id.in_(people))
-    work.delete(link, link.c.person_id.in_(people))
+    rows = select(listed_person.c.id).where(mine)
+    work.delete(letter, letter.c.person_id.in_(rows))
+    work.delete(link, link.c.person_id.in_(rows))
     work.delete(listed_person, mine)
 
 
