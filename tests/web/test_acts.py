@@ -209,6 +209,9 @@ PLACES: dict[str, set[str]] = {
     "entry": set(),
     "people": set(),
     "listed": {"person"},
+    "letters": set(),
+    "doubt": set(),
+    "digests": set(),
 }
 
 

@@ -128,7 +128,7 @@ def command(
         from qrowd.collection.people.mailer import Mailer, mail_password
 
         password = mail_password(mail_password_file)
-        Mailer.of(mail, password)  # what is wrong with it is said now
+        Mailer.of(mail, password).refuse_local(public)  # what is wrong is said now
     folder = Path(place)
     if folder.is_file():
         folder, database = folder.resolve().parent, database or str(folder)

@@ -104,6 +104,8 @@ def invite(
         raise UsageError("--remind writes to those who were invited, and takes no table of people")
     rows = people_in(people) if people else []
     mailer = Mailer.of(mail, mail_password(mail_password_file)) if mail else None
+    if mailer is not None:
+        mailer.refuse_local(address)
     act = "remind" if remind else "invite people"
     details: dict[str, Any] = {"days": days} | ({"people": rows} if rows else {})
     with opened(database) as store, closing(mailer) if mailer else nullcontext():
@@ -117,8 +119,8 @@ def invite(
             n_waiting = len(letters.waiting(work))
         if mailer is not None:
             mailer.connect()  # before anything is written
-        question = f"Send {n + n_waiting} letters?" if mail else ""
-        question = f"Remind {n} people?" if remind else question
+        question = f"Send {counted(range(n + n_waiting), 'letter')}?" if mail else ""
+        question = f"Remind {counted(range(n), 'person', 'people')}?" if remind else question
         if n + n_waiting and question and not confirmed(question, yes):
             return
         number, written = None, 0

@@ -82,7 +82,7 @@ def digest_of(
     mail, page = work.plan.mail, f"{address}/campaigns/{quote(work.name, safe='')}"
     lines = [f"- {now[about][0]}\n  {page}{now[about][1]}" for about in new]
     message = letters.new_message(
-        letters.address_of("qrowd", mail.contact), letters.address_of("", row.address)
+        letters.address_of("qrowd", mail.contact), letters.address_of("", row.address), work.now
     )
     message["Subject"] = letters.one_line(str(Text("office.digest.subject", campaign=work.name)))
     message["Auto-Submitted"] = "auto-generated"

@@ -326,7 +326,9 @@ def _to_send(work: Work) -> Select[int]:
 
 def waiting(work: Work) -> list[LetterToSend]:
     """All letters that wait, due or not, to an address or not."""
-    return work.rows(_to_send(work).order_by(letter.c.next_at, letter.c.id), LetterToSend)
+    refusing = declined.DeclinedPeople(work)  # of another campaign, since they were written
+    rows = work.rows(_to_send(work).order_by(letter.c.next_at, letter.c.id), LetterToSend)
+    return [row for row in rows if not refusing.has(row.platform_id, row.email)]
 
 
 def due(work: Work, limit: int | None = None) -> list[LetterToSend]:
@@ -518,7 +520,7 @@ def message_of(work: Work, person: PersonLine, round: int, address: str) -> Emai
     refuse_silence(work)
     mail, words = work.plan.mail, words_of(work, person, round, address)
     sender = address_of(mail.who, mail.contact)
-    message = new_message(sender, address_of(person.name, person.email))
+    message = new_message(sender, address_of(person.name, person.email), work.now)
     message["Subject"] = words.subject
     message["Reply-To"] = sender
     # the same letter has the same number, however often it is handed over
@@ -565,13 +567,14 @@ def display_name(name: str) -> str:
     return one_line(plain)[:60].strip()
 
 
-def new_message(sender: Address, recipient: Address) -> EmailMessage:
+def new_message(sender: Address, recipient: Address, now: int) -> EmailMessage:
     """A message from and to somebody; all of it is ASCII unless an address cannot be."""
     ascii_only = (sender.addr_spec + recipient.addr_spec).isascii()
     # bodies in seven bits pass every server
     policy = (SMTP if ascii_only else SMTPUTF8).clone(cte_type="7bit", header_factory=_HEADERS)
     message = EmailMessage(policy=policy)
     message["From"], message["To"] = sender, recipient
+    message["Date"] = datetime.fromtimestamp(now // 1000, UTC)
     return message
 
 

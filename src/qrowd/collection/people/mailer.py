@@ -107,6 +107,14 @@ class Mailer:
             tls_first=parts.scheme == "smtps",
         )
 
+    def refuse_local(self, address: str) -> None:
+        """An error where letters that leave this machine would have links that lead to it."""
+        if urlsplit(address).hostname in _HERE and self.host not in _HERE:
+            raise UsageError(
+                f"links in letters to {address} lead to this machine; say --address https://... "
+                "where people can reach it"
+            )
+
     def connect(self) -> None:
         """Be connected and signed in; an error says what is in the way."""
         if self.smtp is not None:
