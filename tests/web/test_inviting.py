@@ -177,7 +177,7 @@ def test_letters_for_ones_own_mailer(office: Desk) -> None:
     assert len(copied[1].strip().splitlines()) == 4  # a header, and a row for each
     table = office.get(f"{AT}/letters.csv")
     assert table.headers["Content-Disposition"] == 'attachment; filename="letters.csv"'
-    assert "ann,ann@example.org,Ann Lee,,tiny: you are invited,http://" in table.text
+    assert "ann,ann@example.org,Ann Lee,,Invitation: tiny,http://" in table.text
     packed = zipfile.ZipFile(io.BytesIO(office.get(f"{AT}/letters.zip").content))
     mails = [message_from_bytes(packed.read(name), policy=default) for name in packed.namelist()]
     assert [mail["To"].addresses[0].display_name for mail in mails] == ["Ann Lee", "Bea Roth", "Cy"]
