@@ -163,7 +163,7 @@ def test_people_on_the_list_are_invited_without_a_table(
         ("name\nann\n", "people.csv", 1, "people.csv:1: the columns must be person"),
         ("person\nann\n", "missing.csv", 1, "missing.csv"),
         ("person\nann\n", "people.csv -o l.csv --eml out", 2, "letters go one way"),
-        ("person\nann\n", "people.csv --remind", 2, "takes no table of people"),
+        ("person\nann\n", "people.csv --remind", 2, "takes no further people"),
         ("person\nann\n", "people.csv --mail mail.example.org", 2, "a mail server is smtp://"),
         ("person\nann\n", "people.csv --mail smtp://a:b@h --yes", 2, "seen by everybody"),
         ("person\nann\n", "people.csv --days 0", 2, "--days"),
