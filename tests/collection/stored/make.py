@@ -9,8 +9,7 @@ It writes a folder named after the version of the schema, such as `v0002`, besid
     drafts.zip         a server's folder of drafts
     expected.json      what must be read from all of it
 
-`v0002` was made by commit 9e43cb0, `v0003` by e60eeb9, `v0004`, `v0005` and `v0006` by those that added
-them
+`v0002` was made by commit 9e43cb0, `v0003` by e60eeb9, the later ones by those that added them
 (PostgreSQL 18, SQLite 3.40). Clock and random names are fixed, so the same code makes the same
 rows, on both engines. **A generation that is there is never made again**: it stands for the
 databases that people have. Whoever changes what is stored (a new version of the schema, other
@@ -664,12 +663,12 @@ def server(store: Store, folder: Path) -> dict[str, str]:
 def fill(store: Store, clock: Clock) -> dict[str, str]:
     """All campaigns; the tokens that were given out."""
     with tempfile.TemporaryDirectory() as made:
+        written(store, clock)  # a day passes in it
         full(store, clock)
         panel(store, clock, Path(made))
         prolific(store, clock)
         ways(store, clock, Path(made))
         acting(store, clock)
-        written(store, clock)
         peers(store, clock)
         beginnings(store, clock)
         return server(store, Path(made) / "server")
