@@ -149,6 +149,7 @@ def _work(walk: Walk, admin: dict[str, str]) -> dict[str, str]:
     terms = walk("GET", f"{API}/about", {})["consent"]
     for one in tokens:
         walk("POST", f"{API}/judging/consent", one, version=terms["version"])
+        walk("POST", f"{API}/judging/ask-again", one, agreed=True)
     judge_batch(walk, ann)
     judged = judge_batch(walk, bob, wrong=True)
     missed = judged["missed"][0]
