@@ -519,7 +519,7 @@ def message_of(work: Work, person: PersonLine, round: int, address: str) -> Emai
     """A letter as mail; `address` is where the server can be reached."""
     refuse_silence(work)
     mail, words = work.plan.mail, words_of(work, person, round, address)
-    sender = address_of(mail.who, mail.contact)
+    sender = address_of(mail.sender, mail.contact)
     message = new_message(sender, address_of(person.name, person.email), work.now)
     message["Subject"] = words.subject
     message["Reply-To"] = sender
