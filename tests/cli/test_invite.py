@@ -31,9 +31,12 @@ bob,bob@example.org,"=HYPERLINK(""http://evil"")",,
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a launched campaign."""
+    """A folder with a launched campaign, whose plan does not say whom letters come from."""
     shutil.copytree(EXAMPLE, tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
+    plan, mail, _ = Path("plan.toml").read_text(encoding="utf-8").partition("[mail]")
+    assert mail
+    Path("plan.toml").write_text(plan, encoding="utf-8")
     main(["campaign", "new", "plan.toml", "-o", "c.db", "--launch", "-q"])
     Path("people.csv").write_text(PEOPLE)
     return tmp_path / "here"
