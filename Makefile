@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := .venv-core
+# what these compute is the same with and without extras
+COMPUTING := aggregation comparison evaluation oracle simulation
 
 .PHONY: help demo test setup gates chromium tests core-tests docs bench bench-short soak clean
 help:  ## Show what there is to make
@@ -52,7 +54,7 @@ tests: setup chromium  ## All tests
 
 # what methods compute has no extra to miss: these tests would only be the same again
 core-tests: $(CORE)/.installed  ## The tests again, in an environment without any extra
-	$(CORE)/bin/python -m pytest -n 2 -q --ignore=tests/aggregation --ignore=tests/oracle
+	$(CORE)/bin/python -m pytest -n 2 -q $(COMPUTING:%=--ignore=tests/%)
 
 docs: setup  ## Build the documentation strictly, into site/
 	$(BIN)/python docs/generate.py

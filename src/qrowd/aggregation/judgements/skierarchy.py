@@ -57,11 +57,14 @@ class Skierarchy:
     the gate and the penalty are ours. To find errors, `next --goal errors`, which asks `joint`,
     is better.
 
+    >>> import numpy as np
     >>> import qrowd as q
-    >>> made = q.simulate(topics=4, documents=80, assessors=9, votes=3, text=0.6, seed=3)
-    >>> merged = q.Skierarchy().fit(made.judgements, q.Given(documents=made.documents))
-    >>> bool(merged.details["tells"]), int(merged.details["contradicted"].sum())
-    (True, 56)
+    >>> names = [f"d{at:02}" for at in range(24)]
+    >>> vectors = q.Vectors.of(names, np.repeat(np.eye(2), 12, axis=0))
+    >>> crowd = q.Judgements.of(["t"] * 24, names, ["ann"] * 24, [0] + [1] * 11 + [0] * 12)
+    >>> merged = q.Skierarchy(rule="take").fit(crowd, q.Given(documents=vectors))
+    >>> np.flatnonzero(merged.details["contradicted"]).tolist(), merged.qrels().grade[0]
+    ([0], np.int8(1))
 
     References: Piazzon 2019, section 2.5.5; Nellapati, Peerreddy & Singhal 2012.
     """
