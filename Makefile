@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := .venv-core
-# what these compute is the same with and without extras
-COMPUTING := aggregation comparison evaluation oracle simulation
+# what these compute is the same with and without extras; each method's example runs without, too
+COMPUTING := aggregation comparison contract evaluation oracle quality simulation
 
 .PHONY: help demo test setup gates chromium tests core-tests docs bench bench-short soak clean
 help:  ## Show what there is to make
