@@ -153,6 +153,20 @@ SYSTEMS = ["next", "judged.tsv", "--goal", "systems", "--runs", "runs.tsv", "--p
 LISTS = ["--worklist", "next1.tsv", "--worklist", "next2.tsv"]
 
 
+@pytest.mark.parametrize("goal", ["labels", "relevant"])
+def test_lists_whose_other_rows_have_no_probability(lists: q.Collection, goal: str) -> None:
+    runs = ["--runs", "runs.tsv"] if goal == "relevant" else []
+    pool = ["--pairs", "pool.qrels", "-n", "20", "--uniform", "0.25", "-o", "list.tsv", "-q"]
+    main(["next", "judged.tsv", "--goal", goal, *runs, *pool])
+    frame = pl.read_csv("list.tsv", separator="\t")
+    uniform = frame["goal"] == "uniform"
+    assert uniform.sum() == 5
+    assert frame["probability"].filter(uniform).to_list() == pytest.approx([5 / 1200] * 5)
+    assert frame["probability"].filter(~uniform).null_count() == len(frame) - 5 > 0
+    choice = q.read_choice("list.tsv")
+    assert (choice.goals, int(choice.uniform.sum())) == ((goal,), 5)
+
+
 def test_lists_say_how_pairs_were_chosen(lists: q.Collection) -> None:
     frame = pl.read_csv("next2.tsv", separator="\t")
     assert frame.columns[-2:] == ["probability", "goal"]

@@ -96,7 +96,9 @@ class Worklist(Framed):
             for n in votes.tolist()
         ]
         unknown = np.full(len(drawn), np.nan)
-        worth = np.where(np.array(twice) >= 0, self.worth[twice], 0.0) if len(self) else unknown
+        listed = np.array(twice) >= 0
+        worth = np.zeros(len(drawn))
+        worth[listed] = self.worth[np.array(twice)[listed]]
         return replace(
             self,
             topic=np.concatenate([topics, self.topic[rest]]),

@@ -86,8 +86,13 @@ def polars_frame(columns: Mapping[str, Coded | Array]) -> pl.DataFrame:
 def _series(name: str, column: Coded | Array) -> pl.Series:
     import polars as pl
 
-    if not isinstance(column, Coded):
-        return pl.Series(name, column, dtype=pl.String if column.dtype == object else None)
+    if not isinstance(column, Coded) and column.dtype != object:
+        return pl.Series(name, column)
+    if not isinstance(column, Coded):  # words, or numbers of which some are missing
+        first = next((each for each in column if each is not None), "")
+        if isinstance(first, str):
+            return pl.Series(name, column, dtype=pl.String)
+        return pl.Series(name, column.tolist(), dtype=pl.Float64)
     held = column.index.held
     names = held if isinstance(held, pl.Series) else pl.Series(column.index.names, dtype=pl.String)
     return names.gather(column.codes).alias(name)
