@@ -6,12 +6,12 @@ import email
 import email.policy
 import json
 import re
-import shlex
 import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.cli.campaign_lines import said
 
 pytest.importorskip("sqlalchemy", reason="campaigns need the extra serve")
 pytest.importorskip("aiosmtpd", reason="no mail server to test with")
@@ -40,19 +40,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     main(["campaign", "new", "plan.toml", "-o", "c.db", "--launch", "-q"])
     Path("people.csv").write_text(PEOPLE)
     return tmp_path / "here"
-
-
-def said(capsys: pytest.CaptureFixture[str], line: str, code: int = 0) -> str:
-    """What a command says, out and err; an error is one line."""
-    try:
-        main(["campaign", *shlex.split(line)])
-        got = 0
-    except SystemExit as stop:
-        got = int(stop.code or 0)
-    out = capsys.readouterr()
-    assert got == code, out.err
-    assert not code or len(out.err.splitlines()) == 1
-    return out.out + out.err
 
 
 def contact(capsys: pytest.CaptureFixture[str]) -> None:

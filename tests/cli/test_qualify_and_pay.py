@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.cli.campaign_lines import run
 
 pytest.importorskip("sqlalchemy", reason="campaigns need the extra serve")
 
 from tests.collection.making import PLAN, Site, make_site, material
 
-from qrowd.cli.main import main
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import worker
 from qrowd.collection.material.campaign_rows import create_campaign
@@ -28,18 +27,6 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     made = make_site(f"sqlite:///{tmp_path / 'c.db'}", TESTED, material(qualification=4))
     yield made
     made.store.close()
-
-
-def run(capsys: pytest.CaptureFixture[str], line: str, code: int = 0) -> tuple[str, str]:
-    """What a command prints: results and messages."""
-    try:
-        main(["campaign", *shlex.split(line)])
-        got = 0
-    except SystemExit as stop:
-        got = int(stop.code or 0)
-    out = capsys.readouterr()
-    assert got == code, out.err
-    return out.out, out.err
 
 
 def results(people: dict[str, int], file: str = "results.tsv") -> None:

@@ -701,6 +701,12 @@ level = with_default(
 # --- campaigns ------------------------------------------------------------------------------------
 
 database = click.argument("database", type=FileName())
+address = with_default(
+    "--address",
+    default="http://127.0.0.1:8000",
+    metavar="URL",
+    help="Where `qrowd serve` can be reached.",
+)
 campaign = option(
     "--campaign", "name", metavar="NAME", help="Which campaign, if the database has several."
 )

@@ -366,12 +366,13 @@ def work_forever(settings: Settings, stop: Any = None) -> None:
     """The life of the process for jobs: until the event `stop`, or until its server is gone."""
     store = open_store(settings.database)
     ended = stop or threading.Event()
+    if not settings.mail:
+        _work(store, settings, ended)
+        return
     over = threading.Event()
-    mailing = threading.Thread(target=lambda: None)
-    if settings.mail:
-        mailer = Mailer.of(settings.mail, settings.mail_password)
-        arguments = (store, mailer, settings.address, over)
-        mailing = threading.Thread(target=send_letters, args=arguments, daemon=True)
+    mailer = Mailer.of(settings.mail, settings.mail_password)
+    arguments = (store, mailer, settings.address, over)
+    mailing = threading.Thread(target=send_letters, args=arguments, daemon=True)
     mailing.start()
     try:
         _work(store, settings, ended)

@@ -65,12 +65,7 @@ DONE = {
     default=30.0,
     help="How long the link in a letter lets its person in.",
 )
-@opt.with_default(
-    "--address",
-    default="http://127.0.0.1:8000",
-    metavar="URL",
-    help="Where `qrowd serve` can be reached.",
-)
+@opt.address
 @opt.option(
     "--mail",
     metavar="URL",

@@ -21,6 +21,7 @@ from qrowd.rendering import percent, records, thousands
 
 if TYPE_CHECKING:
     from qrowd.collection.books.progress import Status
+    from qrowd.collection.database.schema import Audit
     from qrowd.collection.database.store import Store
     from qrowd.collection.office.causes import Cause
     from qrowd.collection.office.payout import Payment
@@ -62,8 +63,11 @@ def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json
         shown["notices"] = decisions
         shown["next"] = asdict(pace.decided) if pace.decided else None
         if acts:
-            keys = ("id", "at", "who", "act", "details")
-            shown["acts"] = [{key: getattr(row, key) for key in keys} for row in history]
+            keys = ("id", "at", "who", "act")
+            shown["acts"] = [
+                {**{key: getattr(row, key) for key in keys}, "details": _details_text(row)}
+                for row in history
+            ]
         show_json(shown)
         return
     for cause in seen.causes:
@@ -79,11 +83,13 @@ def status(database: str, name: str | None, per_topic: bool, acts: bool, as_json
         click.echo(f"needs a decision: {decision}")
     for row in reversed(history) if acts else ():
         when = datetime.fromtimestamp(row.at / 1000, UTC).strftime("%Y-%m-%d %H:%M")
-        details = row.details
-        if row.act == "choose next":  # the state before is packed, and says nothing to people
-            kept = {key: value for key, value in json.loads(details).items() if key != "before"}
-            details = json.dumps(kept)
-        click.echo(f"  {row.id}\t{when}\t{row.who}\t{row.act}\t{details}")
+        click.echo(f"  {row.id}\t{when}\t{row.who}\t{row.act}\t{_details_text(row)}")
+
+
+def _details_text(row: Audit) -> str:
+    from qrowd.collection.record import audit
+
+    return json.dumps(audit.readable_details(row), sort_keys=True)
 
 
 def _helping(cause: Cause) -> str:
@@ -219,12 +225,7 @@ def act(
 @opt.database
 @click.argument("people", nargs=-1, required=True, metavar="PERSON...")
 @opt.campaign
-@opt.with_default(
-    "--address",
-    default="http://127.0.0.1:8000",
-    metavar="URL",
-    help="Where `qrowd serve` can be reached.",
-)
+@opt.address
 @opt.with_default(
     "--days",
     type=click.FloatRange(min=0, min_open=True),

@@ -105,9 +105,11 @@ def read_payout(work: Work, path: str | Path) -> list[Payment]:
     Rows may be left out, and in another order; so may further columns be there.
     """
     table = read_people(path)
+    if not table:
+        raise InputError(f"there are no payments in this file; {_AGAIN}", file=str(path))
     missing = [name for name in COLUMNS if name not in table]
     if missing:
-        message = f"this is no payout file with payments: it has no {missing[0]}; {_AGAIN}"
+        message = f"this is no payout file: it has no column {missing[0]}; {_AGAIN}"
         raise InputError(message, file=str(path))
     return list(dict.fromkeys(_payments(work, table, str(path))))
 

@@ -99,6 +99,10 @@ class Act:
     command: ClassVar[str] = ""
     #: what `do` adds to the record and people want to read there
     results: ClassVar[tuple[tuple[str, Kind], ...]] = ()
+    #: what `do` adds for `undo` alone, and is too much to read
+    unread: ClassVar[tuple[str, ...]] = ()
+    #: qrowd does it again and again by itself: of several in a row the newest is shown
+    repeated: ClassVar[bool] = False
 
     reason: str = detail(Line(), default="", asked=False)
 

@@ -110,6 +110,13 @@ def details_of(row: Audit) -> Stored:
     return stored
 
 
+def readable_details(row: Audit) -> Stored:
+    """The details of an act in the record, without what is stored for `undo` alone."""
+    act = all_acts().get(row.act)
+    unread = act.unread if act else ()
+    return {name: value for name, value in details_of(row).items() if name not in unread}
+
+
 def said_of(work: Work, number: int) -> Text:
     """What is said to whoever has just done this act."""
     row = act_numbered(work, number)

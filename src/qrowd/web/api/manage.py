@@ -157,7 +157,7 @@ def acts(member: Reader, limit: Annotated[int, Query(ge=1, le=1000)] = 100) -> l
             at=row.at,
             who=row.who,
             act=row.act,
-            details=dict(audit.details_of(row)),
+            details=dict(audit.readable_details(row)),
             undoes=row.undoes,
             reversible=row.act in undoable,
         )

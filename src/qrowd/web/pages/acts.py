@@ -20,7 +20,6 @@ from qrowd.collection.judging import submission
 from qrowd.collection.judging.assignments import by_id
 from qrowd.collection.judging.checks import gold_record
 from qrowd.collection.office import worker_record
-from qrowd.collection.office.acts.next_sets import ChooseNext
 from qrowd.collection.plan.sections import Pay
 from qrowd.collection.record import audit
 from qrowd.collection.record.act import Act, act_named, all_acts
@@ -119,12 +118,13 @@ def record(visit: ReaderVisit, before: int | None = None) -> Response:
 
 
 def folded(rows: list[Audit]) -> list[tuple[Audit, int]]:
-    """Acts, the newest first, with how many of the same kind before each are left out: those that
-    qrowd does again and again by itself, and of which only the last one can be undone.
+    """Acts, the newest first, with how many of the same kind before each are left out: of those
+    that qrowd does again and again by itself only the last one can be undone.
     """
     shown: list[tuple[Audit, int]] = []
     for row in rows:
-        if row.act == ChooseNext.name and shown and shown[-1][0].act == row.act:
+        act = all_acts().get(row.act)
+        if act and act.repeated and shown and shown[-1][0].act == row.act:
             newest, before = shown[-1]
             shown[-1] = newest, before + 1
         else:

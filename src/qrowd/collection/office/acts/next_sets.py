@@ -56,6 +56,8 @@ class ChooseNext(Act):
     name = "choose next"
     command = "qrowd campaign next DATABASE"
     results = (("decided", Number()), ("given_back", Number()))
+    unread = ("before",)
+    repeated = True
     chosen: NextSets = detail(Inside(of=NextSets), recorded=False)
 
     def do(self, work: Work) -> Details:
