@@ -136,13 +136,18 @@ def material(
 
 
 def make_site(
-    url: str, plan: str = PLAN, made: CampaignRows | None = None, *, start: bool = True
+    url: str,
+    plan: str = PLAN,
+    made: CampaignRows | None = None,
+    *,
+    start: bool = True,
+    seed: int | None = None,
 ) -> Site:
-    """A campaign in a new database, running."""
+    """A campaign in a new database, running; each has other random numbers unless `seed` is given."""
     from qrowd.collection.record.audit import perform
 
     clock = Clock()
-    store = open_store(url, clock=clock, seed=next(_seeds), new=True)
+    store = open_store(url, clock=clock, seed=next(_seeds) if seed is None else seed, new=True)
     create_campaign(store, parse_plan(plan), made or material())
     site = Site(store, clock, parse_plan(plan).campaign.name)
     if start:
