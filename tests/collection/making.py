@@ -143,7 +143,7 @@ def make_site(
     start: bool = True,
     seed: int | None = None,
 ) -> Site:
-    """A campaign in a new database, running; each has other random numbers unless `seed` is given."""
+    """A campaign in a new database, running; each draws other numbers unless `seed` is given."""
     from qrowd.collection.record.audit import perform
 
     clock = Clock()
