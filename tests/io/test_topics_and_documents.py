@@ -253,7 +253,24 @@ def test_check_recognises_them(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert kinds == dict(zip(files, ("topics", "documents", "documents"), strict=True))
 
 
+def test_four_columns_without_an_address_are_title_text_and_more(tmp_path: Path) -> None:
+    path = tmp_path / "docs.tsv"
+    path.write_text("d1\tA title\tThe abstract.\tHUMAN;INFANT\nd2\tNext\tAnother.\tMALE\n")
+    read = q.read_documents(path)
+    assert (read.title[0], read.text[0]) == ("A title", "The abstract.")
+    assert read.others["further"].tolist() == ["HUMAN;INFANT", "MALE"]
+    path.write_text("d1\thttps://qrowd.example/1\tA title\tThe text.\n")
+    read = q.read_documents(path)
+    assert (read.url[0], read.title[0], read.text[0]) == (
+        "https://qrowd.example/1",
+        "A title",
+        "The text.",
+    )
+
+
 def test_real_topics_and_documents(real_data: Path) -> None:
     folder = real_data / "cystic_fibrosis"
     assert len(q.read_topics(folder / "queries.tsv")) == 100 - 1
-    assert len(q.read_documents(folder / "documents.tsv.gz")) == 1239
+    documents = q.read_documents(folder / "documents.tsv.gz")
+    assert len(documents) == 1239
+    assert documents.text[0].startswith("The significance of Pseudomonas aeruginosa infection")

@@ -48,6 +48,8 @@ _NO_DOCUMENTS = {
     *("topic", "topic_id", "qid", "query_id"),
 }
 _PLAIN = {2: ("doc", "text"), 3: ("doc", "title", "text"), 4: ("doc", "url", "title", "text")}
+_FURTHER = ("doc", "title", "text", "further")  # four columns without an address
+_ADDRESS = re.compile(r"\w+://|www\.")
 
 _DOC = re.compile(rb"<doc(\s[^<>]*)?>", re.IGNORECASE)
 _NAMES = ("docno", "docid", "id")
@@ -76,7 +78,8 @@ def read_documents(source: str | Path | Sequence[str | Path]) -> Documents:
 
     JSON lines, a JSON array, TSV, CSV or Parquet with a column for the document's name and any of
     `text title url media file`, all other columns being further texts; without a header a line has
-    name and text, or name, title and text, or name, address, title and text, separated by tabs;
+    name and text, or name, title and text, or name, address, title and text (without an address:
+    name, title, text and a further one), separated by tabs;
     TREC's SGML or XML (`<DOC>`). In a folder of other files each file is a document: text is read,
     of all else (`documents.read_bytes(name)`) nothing until somebody asks. `file` names a file
     relative to the one that names it.
@@ -113,7 +116,10 @@ def _of_table(source: Source) -> Iterator[Record]:
             rest = {name: name for name in record.texts if name not in columns.values()}
             yield record.renamed(columns | rest)
     elif records.has_no_header(source, names, _PLAIN, SYNONYMS["doc"]):
-        yield from records.read(source, _PLAIN[len(names)])
+        plain = _PLAIN[len(names)]
+        if "url" in plain and not _ADDRESS.match(names[plain.index("url")].strip()):
+            plain = _FURTHER
+        yield from records.read(source, plain)
     else:
         raise source.error(
             f"these are no documents: {' '.join(names)[:60]}; expected a header with doc and text, "
