@@ -137,6 +137,7 @@ from qrowd.aggregation.judgements.ds import DawidSkene as DawidSkene
 from qrowd.aggregation.judgements.ebcc import EBCC as EBCC
 from qrowd.aggregation.judgements.em_gauss import GaussianEM as GaussianEM
 from qrowd.aggregation.orders.gauss_rank import GaussRank as GaussRank
+from qrowd.aggregation.judgements.geann import Geann as Geann
 from qrowd.aggregation.judgements.glad import GLAD as GLAD
 from qrowd.aggregation.judgements.gp import GaussianProcess as GaussianProcess
 from qrowd.aggregation.judgements.hier_bayes import HierBayes as HierBayes

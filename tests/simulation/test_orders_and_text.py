@@ -82,7 +82,7 @@ def test_text_says_as_much_as_it_should() -> None:
 
 
 def test_the_model_of_carpenter_has_neither() -> None:
-    with pytest.raises(ParameterError, match="neither orders nor text"):
+    with pytest.raises(ParameterError, match="neither orders, text nor sentences"):
         q.simulate("carpenter", text=0.1)
 
 

@@ -68,7 +68,7 @@ class Grading:
 def graded(tables: Sequence[Table], grading: Grading) -> list[Table]:
     """The tables with whole numbers as grades, without the rows that have none."""
     words = meaning(grading.words)
-    parts = [_in_bytes(_in_numbers(table, words)) for table in tables]
+    parts = [_in_bytes(_in_numbers(_of_buckets(table), words)) for table in tables]
     known = {} if words else _known_words(parts)
     if known:
         listed = ", ".join(f"{word} = {grade}" for word, grade in known.items())
@@ -122,6 +122,18 @@ def _parsed(part: str) -> tuple[str, int | None]:
             f"grades are stated as word=number (or word=_ to leave it out), got {part.strip()!r}"
         )
     return word, None if grade.strip() == _LEFT_OUT else int(grade)
+
+
+def _of_buckets(table: Table) -> Table:
+    """With grades where the table has buckets, the topics that sentences were put to: 1 or 0."""
+    if "grade" in table or "bucket" not in table:
+        return table
+    if "topic" not in table:
+        raise table.origin.error("a bucket is that of a topic, and there is no column for topics")
+    name = f"grade of {table.columns['bucket']}"
+    put = table.names("bucket", keep=True) == table.names("topic", keep=True)
+    frame = table.frame.with_columns(put.cast(int).alias(name))
+    return replace(table, frame=frame, columns={**table.columns, "grade": name})
 
 
 def _in_numbers(table: Table, words: Mapping[str, int | None]) -> Table:

@@ -32,11 +32,14 @@ _KINDS = (UNKNOWN, *KINDS)
 JUDGEMENTS = Wanted(
     "judgements",
     needed=("doc", "grade"),
-    optional=("topic", "assessor", "rank", *EXTRAS, "kind", "goal", "probability", *JOINED),
+    optional=(
+        *("topic", "assessor", "rank", *EXTRAS, "kind", "goal", "probability", *JOINED),
+        *("sentence", "bucket"),
+    ),
     plain=("topic", "assessor", "doc", "grade"),
     stated=True,
     graded=True,
-    instead={"doc": ("doc_text", "instance")},
+    instead={"doc": ("doc_text", "instance"), "grade": ("bucket",)},
 )
 _FEW = 5  # rows, of which nobody can tell
 _MANY = 5_000  # rows, of which anybody can
@@ -74,14 +77,16 @@ def read_judgements(
     says what words mean; rows without a grade are left out (`missing="error"` refuses them), and
     fractions are refused unless there is a `cut`, or `fractions="weights"`. Rows that are identical
     are further votes (`repeated="once"` drops them). A column `goal`, as lists of `qrowd next` have
-    it, says which pairs were chosen by what had been said before (`choice`). `topics` and
+    it, says which pairs were chosen by what had been said before (`choice`). With a column
+    `sentence` (a number) sentences are judged, each a document of its own: `doc#3`; a `bucket`
+    instead of a grade is 1 where it is the topic's. `topics` and
     `documents` are files by which texts are found that stand for ids. `scale` is that of the
     grades that occur, relevant from `relevant_from` on, if not given.
     """
     require_choice("repeated", repeated, REPEATED)
     grading = Grading(grades, missing, cut, fractions)
     parts = tables(source, JUDGEMENTS, Reading(columns, format, where, wide, grading))
-    parts = joined(parts, topics, documents)
+    parts = [_of_sentences(table) for table in joined(parts, topics, documents)]
     for table in parts:
         if "rank" in table:
             say(f"{table.origin.name}: ranks are no part of judgements; read_orders reads them")
@@ -116,6 +121,18 @@ def read_judgements(
     if not any("assessor" in table for table in parts):
         _say_of_contradictions(judgements, _where(origins))
     return _without_repeats(judgements, repeated, _where(origins))
+
+
+def _of_sentences(table: Table) -> Table:
+    """The table with sentences as documents of their own, where a column numbers them."""
+    if "sentence" not in table:
+        return table
+    number = table.names("sentence", keep=True).str.strip_chars()
+    if not number.str.contains(r"^\d+$").all():  # a text: it says nothing about which one it is
+        return table
+    name = f"doc#{table.columns['sentence']}"
+    frame = table.frame.with_columns((table.names("doc", keep=True) + "#" + number).alias(name))
+    return replace(table, frame=frame, columns={**table.columns, "doc": name})
 
 
 def _say_of_other_order(where: str, topic: Codes, document: Codes, assessor: Codes) -> None:

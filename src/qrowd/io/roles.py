@@ -49,6 +49,8 @@ SYNONYMS = {
     "by": "by",
     "worth": "worth",
     "goal": "goal",
+    "sentence": "sentence sentence_id sentence_no",
+    "bucket": "bucket",
     "topic_text": "topic_text",
     "doc_text": "doc_text",
     "instance": "instance",

@@ -30,7 +30,8 @@ from qrowd.simulation.setting import KINDS, PRESETS, Setting
 class Collection:
     """Topics, documents, runs and a crowd, and the truth about all of them.
 
-    `truth` has every pair of the pool, `gold` the share of them that was asked for. `assessors` has
+    `truth` has every pair of the pool, `gold` the share of what is judged that was asked for (where
+    sentences are, `gold` is of them, and `truth` of the documents). `assessors` has
     each one's kind, sensitivity, specificity and accuracy as they are, not as they happened to
     come out; `confusion[assessor, true, said]` is behind them. `quality` is the signal of each run,
     `difficulty` how misleading each pair is (the lower, the more). `orders` are the same assessors'
@@ -68,6 +69,8 @@ def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection
     setting = _changed(preset, changes)
     if setting.model == "carpenter":
         return _like_carpenter(setting)
+    if setting.sentences and (setting.orders or setting.text is not None or setting.grades > 2):
+        raise ParameterError("simulate: sentences have two grades, and neither orders nor text")
     streams = [np.random.default_rng(s) for s in np.random.SeedSequence(setting.seed).spawn(6)]
     strength, grade = corpus.relevance(setting, streams[0])
     # signals evenly spaced from worst to best, in random order
@@ -78,15 +81,17 @@ def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection
     topic, position = (codes.astype(np.int32) for codes in np.nonzero(pool))
     pairs = Pairs(topics, documents, topic, topic * np.int32(setting.documents) + position)
     crowd = Crowd.of(setting, streams[2])
-    difficulty = streams[3].standard_normal(len(pairs))
     truth = Qrels(pairs, grade[pool])
+    judged = corpus.sentences(setting, truth, streams[5]) if setting.sentences else truth
+    pairs = judged.pairs
+    difficulty = streams[3].standard_normal(len(pairs))
     sets = sets_of(pairs, setting.size, streams[4]) if setting.orders else None
     pair, assessor = judged_rows(setting, crowd, pairs, sets, streams[3])
     twice = streams[3].random(len(pair)) < setting.again
     pair, assessor = np.append(pair, pair[twice]), np.append(assessor, assessor[twice])
     rows = (pair, assessor)
     answer, seconds, time = answers(
-        crowd, rows, truth.grade, difficulty, setting.difficulty, streams[3]
+        crowd, rows, judged.grade, difficulty, setting.difficulty, streams[3]
     )
     judgements = Judgements(
         pairs,
@@ -106,9 +111,9 @@ def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection
         setting=setting,
         judgements=judgements,
         truth=truth,
-        gold=truth.select(streams[3].random(len(pairs)) < setting.gold),
+        gold=judged.select(streams[3].random(len(pairs)) < setting.gold),
         runs=_runs(setting, topics, documents, retrieved, scores),
-        assessors=_table(crowd, truth.grade),
+        assessors=_table(crowd, judged.grade),
         confusion=crowd.confusion,
         quality=quality,
         difficulty=difficulty,
@@ -120,8 +125,8 @@ def simulate(preset: str | Setting = Setting(), /, **changes: Any) -> Collection
 
 def _like_carpenter(setting: Setting) -> Collection:
     """No runs, two grades, no difficulty: what Carpenter's model has and nothing else."""
-    if setting.orders or setting.text is not None:
-        raise ParameterError("simulate: model=carpenter has neither orders nor text")
+    if setting.orders or setting.text is not None or setting.sentences:
+        raise ParameterError("simulate: model=carpenter has neither orders, text nor sentences")
     if setting.grades != 2 or setting.runs or setting.difficulty or setting.timed:
         raise ParameterError(
             "simulate: model=carpenter has two grades and no runs, difficulty or times; "

@@ -6,7 +6,8 @@ import numpy as np
 
 from qrowd.data.arrays import Array, Floats, Grades, Mask, Offsets
 from qrowd.data.documents import Documents
-from qrowd.data.index import Index
+from qrowd.data.index import Index, Pairs
+from qrowd.data.qrels import Qrels
 from qrowd.data.topics import Topics
 from qrowd.simulation.setting import Setting
 
@@ -32,6 +33,18 @@ def relevance(setting: Setting, random: np.random.Generator) -> tuple[Floats, Gr
     best = quantile.argmax(axis=1)
     grade[np.arange(setting.topics), best] = np.maximum(grade.max(axis=1), 1)  # none without any
     return strength, grade.astype(np.int8)
+
+
+def sentences(setting: Setting, truth: Qrels, random: np.random.Generator) -> Qrels:
+    """The sentences of documents (`doc#1`, `doc#2`, ...), and which of them are on the topic."""
+    n, pairs = setting.sentences or 1, truth.pairs
+    names = [f"#{at:0{len(str(n))}d}" for at in range(1, n + 1)]
+    index = Index((pairs.documents.names[:, None] + np.array(names, object)[None, :]).ravel())
+    document = (pairs.document[:, None].astype(np.int64) * n + np.arange(n)).astype(np.int32)
+    parts = Pairs(pairs.topics, index, np.repeat(pairs.topic, n), document.ravel())
+    share = np.where(truth.grade >= 1, setting.on_topic, setting.off_topic)
+    on_topic = random.random((len(pairs), n)) < share[:, None]
+    return Qrels(parts, on_topic.ravel().astype(np.int8))
 
 
 def rankings(

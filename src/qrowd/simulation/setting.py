@@ -73,6 +73,15 @@ class Setting:
         at_least=0,
         at_most=1,
     )
+    sentences: int | None = param(
+        None, "sentences of each document, which are judged instead of it", at_least=1
+    )
+    on_topic: float = param(
+        1 / 3, "share of a relevant document's sentences on its topic", at_least=0, at_most=1
+    )
+    off_topic: float = param(
+        0.03, "share of other documents' sentences on the topic", at_least=0, at_most=1
+    )
     model: str = param(
         "kinds",
         "where assessors come from: the kinds above (kinds), or the populations of Carpenter 2011",
