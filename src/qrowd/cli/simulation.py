@@ -55,6 +55,7 @@ def simulate(folder: str, preset: str | None, as_json: bool, **settings: Any) ->
     \b
       crowd.tsv.gz     the judgements: topic doc assessor grade seconds time
       gold.qrels       the true grades (of the share of pairs given by --gold)
+      documents.qrels  the true grades of documents (with --sentences, when gold is of sentences)
       runs/            one file per system
       assessors.tsv    the truth about the assessors
       orders.tsv       rankings of sets by the same assessors (with --orders)
@@ -67,6 +68,7 @@ def simulate(folder: str, preset: str | None, as_json: bool, **settings: Any) ->
       qrowd simulate -o tryout --topics 10 --assessors 20 --votes 3 --seed 7
       qrowd simulate -o graded --preset graded --topics 5 --documents 40
       qrowd simulate -o ranks --topics 5 --documents 30 --orders --text 0.6
+      qrowd simulate -o game --topics 5 --documents 30 --sentences 12 --gold 0.1
       qrowd simulate -o spam --topics 5 --good 0.3 --random 0.5 --yes 0.2
     """
     changes = {name: value for name, value in settings.items() if value is not None}
@@ -91,6 +93,7 @@ def _save(collection: q.Collection, folder: Path) -> list[Path]:
     nouns = {
         "crowd.tsv.gz": collection.judgements,
         "gold.qrels": collection.gold if len(collection.gold) else None,
+        "documents.qrels": collection.truth if collection.setting.sentences else None,
         "assessors.tsv": collection.assessors,
         "orders.tsv": collection.orders,
         "topics.jsonl": collection.topics,
