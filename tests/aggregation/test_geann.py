@@ -69,13 +69,30 @@ def test_as_a_slow_loop_has_it(rule: str, weighted: bool) -> None:
 
 def test_as_many_documents_are_relevant_as_gold_has() -> None:
     made = q.simulate(topics=4, documents=50, votes=5, sentences=10, runs=0, gold=0.2, seed=2)
-    of_sentences = q.Geann().fit(made.judgements, q.Given(gold=made.gold))
-    assert of_sentences.share_relevant == pytest.approx((made.gold.grade == 1).mean(), abs=0.02)
     documents = made.truth.select(np.arange(len(made.truth)) % 4 == 0)
     merged = q.Geann().fit(made.judgements, q.Given(gold=documents))
     assert merged.given.sum() == len(documents)
     assert merged.relevant[merged.given].tolist() == documents.grade.tolist()  # and it overrides
     assert merged.share_relevant == pytest.approx((documents.grade == 1).mean(), abs=0.1)
+
+
+def test_without_gold_of_documents_scores_are_split_where_two_groups_differ_most() -> None:
+    said = {"a": (1, 1, 0), "b": (1, 0, 1), "c": (0, 0, 0), "d": (0, 1, 0), "e": (0, 0, 0)}
+    rows = [
+        (f"{doc}#{at}", grade) for doc, grades in said.items() for at, grade in enumerate(grades)
+    ]
+    names, grades = zip(*rows, strict=True)
+    crowd = q.Judgements.of(["t"] * len(rows), list(names), ["ann"] * len(rows), list(grades))
+    merged = q.Geann().fit(crowd)
+    assert merged.qrels().grade.tolist() == [1, 1, 0, 0, 0]
+    score = np.array([2, 2, 0, 1, 0]) / 3
+    spread = {
+        threshold: sum(len(side) * (side.mean() - score.mean()) ** 2 for side in sides)
+        for threshold in (1 / 6, 1 / 2)
+        for sides in [(score[score < threshold], score[score > threshold])]
+    }
+    assert max(spread, key=lambda threshold: spread[threshold]) == 1 / 2
+    assert any("a score of 0.50 on" in note for note in merged.fit.notes)
 
 
 def test_another_method_may_merge_sentences() -> None:

@@ -44,9 +44,10 @@ class Geann:
     Then documents, from their $n$ sentences: `mean`, $\sum_s p_s / n$; `any`,
     $1 - \prod_s (1 - p_s)$; or `majority` as printed, the share of sentences that are on the topic
     rather than not. Half of the sentences of a long document are never on the topic, so the
-    threshold is not 1/2: it lets as large a share of documents be relevant as gold has (gold of
-    documents, else of sentences); without gold it is 1/2. The probability is the logistic
-    function of the score's log odds less those of the threshold. A document of which there are no
+    threshold is not 1/2: it lets as large a share of documents be relevant as gold of documents
+    has, and without such gold it splits the scores into the two groups that differ most (Otsu
+    1979). The probability is the logistic function of the score's log odds less those of the
+    threshold. A document of which there are no
     sentences is as the first step has it, and gold of whole documents overrides.
 
     The game and both votes are described there; the other rules and the threshold are ours.
@@ -68,7 +69,10 @@ class Geann:
     weighted: bool = param(True, "whether votes weigh by how reliable players are on gold")
     buckets: int = param(4, "answers that a player can choose from", at_least=2)
     threshold: float | None = param(
-        None, "score from which on a document is relevant; none: by gold", above=0, below=1
+        None,
+        "score from which on a document is relevant; none: by gold, or found",
+        above=0,
+        below=1,
     )
     clamp: bool = param(True, "gold tells who is reliable, and fixes its sentences and documents")
 
@@ -105,7 +109,7 @@ class Geann:
         if not n.any():  # documents were judged as a whole
             return sentences
         score = self._score(sentences.relevant[told], document[told], n)
-        threshold = self._threshold(score[n > 0], fitting.gold[~part], fitting.gold[part])
+        threshold = self._threshold(score[n > 0], fitting.gold[~part])
         odds = _log_odds(score) - _log_odds(np.array(threshold))
         relevant = np.where(n > 0, 1 / (1 + np.exp(-odds)), 0.5)
         given = np.zeros(len(documents), np.bool_)
@@ -134,17 +138,20 @@ class Geann:
             relevant = (1 + np.sign(relevant - 0.5)) / 2  # one half where it is a tie
         return np.asarray(np.bincount(document, relevant, len(n)) / np.maximum(n, 1))
 
-    def _threshold(self, score: Floats, *golds: Grades) -> float:
-        """The score from which on as many documents are relevant as in the first gold there is."""
-        if self.threshold is not None:
-            return self.threshold
-        levels = np.unique(score)
-        known = [gold[gold != UNKNOWN] for gold in golds if (gold != UNKNOWN).any()]
-        if not known or len(levels) < 2:
-            return 0.5
-        between = (levels[1:] + levels[:-1]) / 2
-        above = 1 - np.searchsorted(np.sort(score), between) / len(score)
-        return float(between[np.argmin(np.abs(above - (known[0] == 1).mean()))])
+    def _threshold(self, score: Floats, gold: Grades) -> float:
+        """The score from which on documents are relevant, of which some have gold."""
+        ordered, known = np.sort(score), gold[gold != UNKNOWN]
+        below = 1 + np.flatnonzero(np.diff(ordered) > 0)  # documents below each possible threshold
+        if self.threshold is not None or not len(below):
+            return self.threshold or 0.5
+        above = len(score) - below
+        if len(known):
+            best = np.argmin(np.abs(above / len(score) - (known == 1).mean()))
+        else:
+            total = np.cumsum(ordered)
+            lower = total[below - 1]
+            best = np.argmax(below * above * ((total[-1] - lower) / above - lower / below) ** 2)
+        return float(ordered[below[best] - 1 : below[best] + 1].mean())
 
 
 def parts_of(pairs: Pairs) -> tuple[Pairs, Codes, Mask]:
