@@ -113,6 +113,28 @@ def test_it_is_better_than_votes_and_than_text() -> None:
     assert by_both > before.mean()
 
 
+@pytest.mark.parametrize("seed", [3, 5])
+def test_weak_text_and_single_votes_do_not_convince_each_other(seed: int) -> None:
+    """Nothing but an assumed accuracy keeps such votes from being taken for anything."""
+    thin = q.simulate(
+        topics=15,
+        documents=40,
+        runs=0,
+        assessors=60,
+        votes=1,
+        text=0.25,
+        prevalence=0.45,
+        random=0.3,
+        seed=seed,
+    )
+    merged = q.Joint().fit(thin.judgements, given(thin))
+    assert merged.details["text"]
+    plain = q.MajorityVote().fit(thin.judgements)
+    truth = thin.truth.grade > 0
+    right, usual = (float(((one.relevant > 0.5) == truth).mean()) for one in (merged, plain))
+    assert right > usual - 0.06
+
+
 def test_errors_that_are_shared_weaken_the_votes() -> None:
     collection = made(topics=30)
     truth = collection.truth

@@ -20,6 +20,7 @@ SURE = 1.0  # standard error: evidence is weakened only where that is likely bet
 POWERS = np.linspace(1.0, 0.1, 10)  # of the votes' evidence
 ENOUGH = 20  # gold pairs, of two topics or more, from which on gold chooses
 ASSUMED = 20.0  # judgements that the assumed accuracy counts as
+UNSEEN = 3.0  # the same, for each judgement of a pair that nobody else judged, where text is read
 RIDGE, FREE = 0.1, 1e-3  # precision of predictors' weights, and of the intercept
 PEOPLE, _STEPS = 10.0, 4  # precision of the weights of what is known of people; Newton's steps
 
@@ -209,21 +210,19 @@ class _Model:
         if start is None:
             yes = np.bincount(rows.pair, self.weight * rows.grade, n)
             start = (yes + 0.5) / (np.bincount(rows.pair, self.weight, n) + 1)
-        others = (np.bincount(rows.pair, minlength=n) > 1) | (gold != UNKNOWN)
-        return self._settle(start, None, gold, others, fitting)
+        return self._settle(start, None, gold, fitting)
 
     def with_text(
         self, alone: _Believed, gold: Grades, fitting: Fitting | None = None
     ) -> _Believed:
         """What is believed with it."""
-        return self._settle(alone.relevant, self.score(alone.relevant), gold, None, fitting)
+        return self._settle(alone.relevant, self.score(alone.relevant), gold, fitting)
 
     def _settle(
         self,
         relevant: Floats,
         text: Floats | None,
         gold: Grades,
-        witnessed: Mask | None,
         fitting: Fitting | None,
     ) -> _Believed:
         """EM over coins and the regression, from probabilities of relevance on.
@@ -240,9 +239,10 @@ class _Model:
         ridge[0] = FREE
         beta, shift = np.zeros(design.shape[1]), np.zeros(len(self.rows.pairs.topics))
         centre, relevant = np.zeros_like(beta), _clamped(relevant, gold)
+        witnessed = (np.bincount(self.rows.pair, minlength=n) > 1) | (gold != UNKNOWN)
         steps = self.method.max_iter
         for _ in fitting.iterations(steps) if fitting else range(steps):
-            coins = self.coins(relevant, witnessed)
+            coins = self.coins(relevant, witnessed, by_text=text is not None)
             votes = self.evidence(coins)
             beta, shift = newton_step(design, topic, relevant, beta, shift, centre, ridge)
             prior = design @ beta + shift[topic]
@@ -255,15 +255,16 @@ class _Model:
         added = score @ beta[1 : 1 + score.shape[1]]
         return _Believed(prior, votes, added, coins, relevant)
 
-    def coins(self, relevant: Floats, witnessed: Mask | None) -> Floats:
+    def coins(self, relevant: Floats, witnessed: Mask, *, by_text: bool) -> Floats:
         """How often each assessor says so where a pair is not relevant, and where it is.
 
         `witnessed`: pairs that others judged too, or that have gold. Without a text nothing can be
-        learned of the others, and an assumed accuracy takes the place of what is not known.
+        learned of the others' judges. With one it can, but a weak text and single votes would
+        convince each other of anything: there an assumed accuracy counts more than they do.
         """
         rows, n, method = self.rows, len(self.rows.assessors), self.method
-        weight = self.weight if witnessed is None else self.weight * witnessed[rows.pair]
-        assumed = 0.0 if witnessed is None else ASSUMED
+        seen = witnessed[rows.pair]
+        weight = self.weight if by_text else self.weight * seen
         result = np.empty((2, n))
         for truth, share in enumerate((1 - relevant, relevant)):
             counted = weight * share[rows.pair]
@@ -271,6 +272,7 @@ class _Model:
                 np.asarray(np.bincount(rows.assessor, each, n), np.float64)
                 for each in (counted * (rows.grade == truth), counted)
             )
+            assumed = UNSEEN * float(counted[~seen].sum()) if by_text else ASSUMED
             usual = (right.sum() + 1 + assumed * method.accuracy) / (total.sum() + 2 + assumed)
             like = _like_people(right, total, float(usual), self.people)
             result[truth] = (right + method.shrinkage * like) / (total + method.shrinkage)
