@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from qrowd import registry
+from qrowd.aggregation.one_step import OneStep, can_step
 from qrowd.aggregation.revision import recalibrate
 from qrowd.comparison import prediction_powered
 from qrowd.comparison.correlation import places
@@ -67,12 +68,14 @@ def correct(
 
     `machine`: merged labels (one judge) or judgements (each assessor a judge, all at once).
     `human`: a `Sample` with grades; plain qrels need `sampled`: 'random' (pairs) or 'topic' (whole
-    topics). `ppi` is prediction-powered inference: P, DCG and RBP from sampled pairs, any measure
-    from sampled topics. `recalibrate` scores under recalibrated labels: for the order of systems,
-    without intervals. `rg` corrects P by the judge's sensitivity and specificity (Rogan & Gladen
-    1978). The human-only estimate is always beside it; with `human` there is nothing else, and
-    `machine` only says what the pool is. The target are the scores that a human who
-    judged the whole pool would give. Intervals need 15 labelled pairs' worth for a run and measure.
+    topics). `ppi` is prediction-powered inference: P, DCG, RBP, AP and nDCG from sampled pairs, any
+    measure from sampled topics. `recalibrate` scores under recalibrated labels: for the order of
+    systems, without intervals. `rg` corrects P by the judge's sensitivity and specificity (Rogan &
+    Gladen 1978). The human-only estimate is always beside it; with `human` there is
+    nothing else, and `machine` only says what the pool is. The target are the scores that a human
+    who judged the whole pool would give. Intervals need enough labelled pairs for a run and
+    measure. AP and nDCG come from sampled pairs in one step (see `aggregation.one_step`); there,
+    human labels may have grades that the machine does not know.
     `quantiles`: the intervals of `ppi` and of the human labels alone are by Student's t, or by a
     bootstrap, which need not lie evenly about the value.
 
@@ -135,7 +138,7 @@ class _Correction:
         if self.method == "human":
             order = np.nan_to_num(np.stack([row[0] for row in rows]))
         else:
-            ranked = labels_for_ranking(self._merged(), self.design.sample.qrels, self.seed)
+            ranked = self.design.labels_for_ranking(self.seed)
             order = evaluate(self.design.runs, ranked, measures).means()[:, 0]
         value, *beside = map(np.stack, zip(*rows, strict=True))
         return Corrected(
@@ -185,13 +188,6 @@ class _Correction:
         notes = provenance_notes(machine.provenance, self.design.runs)
         return [*notes, *([given] if seen else [])]
 
-    def _merged(self) -> Merged:
-        """The machines as one."""
-        if isinstance(self.design.machine, Merged):
-            return self.design.machine
-        merged: Merged = registry.get("mv").fit(self.design.machine)
-        return merged
-
     def _blank(self) -> list[Floats]:
         return [np.full(len(self.design.runs), np.nan)] * 6
 
@@ -199,8 +195,8 @@ class _Correction:
         """value, low, high, human, human_low, human_high of one measure."""
         if not self.design.fits(measure):
             notes.append(
-                f"{measure!r} is no weighted sum over pairs, so a sample of pairs gives no "
-                "human-only estimate of it; sample whole topics (by topic)"
+                f"{measure!r} cannot be estimated from a sample of pairs: P, DCG, RBP, AP and nDCG "
+                "can; sample whole topics (by topic)"
             )
             if self.method == "recalibrate":
                 return self._recalibrated(measure, notes) + self._blank()[:3]
@@ -264,7 +260,7 @@ class _Correction:
 
     def _recalibrated(self, measure: Measure, notes: list[str]) -> list[Floats]:
         notes.append(_NO_LEVEL)
-        made = recalibrate(self._merged(), self.design.sample.qrels, self.seed)
+        made = recalibrate(self.design.merged, self.design.sample.qrels, self.seed)
         value = evaluate(self.design.runs, made.soft(), measure).means()[0, 0]
         return [value, *self._blank()[:2]]
 
@@ -303,12 +299,53 @@ class _Design:
     machine: Merged | Judgements
     sample: Sample
 
+    @cached_property
+    def merged(self) -> Merged:
+        """The machines as one."""
+        if isinstance(self.machine, Merged):
+            return self.machine
+        merged: Merged = registry.get("mv").fit(self.machine)
+        return merged
+
+    def labels_for_ranking(self, seed: int) -> SoftQrels:
+        """What systems are ordered by."""
+        return labels_for_ranking(self.merged, self.sample.qrels, seed)
+
+    @property
+    def same_grades(self) -> bool:
+        """Whether humans use no grade that the machine does not know."""
+        return set(self.sample.qrels.scale.grades) <= set(self.machine.scale.grades)
+
+    def refuse_other_grades(self) -> None:
+        """An error where humans use other grades."""
+        if not self.same_grades:
+            human, machine = self.sample.qrels.scale.grades, self.machine.scale.grades
+            raise ScaleError(
+                f"human labels have grades {' '.join(map(str, human))} but the machine's have "
+                f"{' '.join(map(str, machine))}; make them binary: human.binary(at_least=...), on "
+                "the command line --gold-rel"
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class _Pairwise(_Design):
     """Pairs were sampled, each with its probability."""
 
     unit: ClassVar[str] = "pair"
+
+    @cached_property
+    def _stepped(self) -> OneStep:
+        return OneStep(self.runs, self.merged, self.sample)
+
+    @cached_property
+    def _stepped_alone(self) -> OneStep:
+        """The same where the machine says the same of all pairs."""
+        even = np.full_like(self.merged.posterior, 1 / len(self.merged.scale))
+        return OneStep(self.runs, replace(self.merged, posterior=even), self.sample)
+
+    def labels_for_ranking(self, seed: int) -> SoftQrels:
+        """What systems are ordered by; labels of more grades than the machine's go in one step."""
+        return super().labels_for_ranking(seed) if self.same_grades else self._stepped.labels
 
     @property
     def labels(self) -> int:
@@ -338,19 +375,24 @@ class _Pairwise(_Design):
 
     def fits(self, measure: Measure) -> bool:
         """Whether a sample of pairs can estimate it."""
-        return is_linear(measure)
+        return can_step(measure)
 
     def _beside(self, machine: Floats, measure: Measure) -> Estimate:
+        self.refuse_other_grades()
         weights = pair_weights(self.runs, self.machine.pairs, measure)
         human = pair_gains(measure, self.sample.qrels.grade)
         return weighted_sums(weights, PairSample(self.at, human, self.sample.probability, machine))
 
     def human(self, measure: Measure) -> Estimate:
-        """Hajek's estimate from the human labels."""
+        """Hajek's estimate from the human labels; else one step from them and the runs' ranks."""
+        if not is_linear(measure):
+            return self._stepped_alone.of(measure)
         return self._beside(np.zeros((self.size, 0)), measure)
 
     def powered(self, measure: Measure) -> Estimate:
-        """PPI++."""
+        """PPI++; for measures that are no weighted sums, in one step."""
+        if not is_linear(measure):
+            return self._stepped.of(measure)
         machine = _machine_gains(self.machine, measure)
         _refuse_many(machine.shape[1], self.labels)
         return self._beside(machine, measure)
@@ -393,6 +435,7 @@ class _Topicwise(_Design):
     unit: ClassVar[str] = "topic"
 
     def __post_init__(self) -> None:
+        self.refuse_other_grades()
         wanted = int(self.machine.pairs.of_topics(self.sample.pairs.topics).sum())
         missing = wanted - len(self.sample)
         if missing > 0:
@@ -481,7 +524,7 @@ def _refuse_many(judges: int, labels: int) -> None:
 
 
 def _labels(human: Sample | Qrels, machine: Merged | Judgements, sampled: str | None) -> Sample:
-    """Human labels with probabilities, all of them about pairs of the pool, on its scale."""
+    """Human labels with probabilities, all of them about pairs of the pool."""
     if isinstance(human, Qrels):
         if sampled is None:
             raise UsageError(
@@ -494,12 +537,6 @@ def _labels(human: Sample | Qrels, machine: Merged | Judgements, sampled: str | 
     elif sampled is not None and sampled != human.by:
         raise UsageError(f"the labels say that they were sampled by {human.by}, not by {sampled}")
     _refuse_outside(human.pairs, machine.pairs)
-    if not set(human.qrels.scale.grades) <= set(machine.scale.grades):
-        raise ScaleError(
-            f"human labels have grades {' '.join(map(str, human.qrels.scale.grades))} but the "
-            f"machine's have {' '.join(map(str, machine.scale.grades))}; make them binary: "
-            "human.binary(at_least=...), on the command line --gold-rel"
-        )
     return human
 
 

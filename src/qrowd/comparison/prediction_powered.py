@@ -60,7 +60,8 @@ class Estimate:
     """Values with their standard errors and Student's degrees of freedom (infinite: normal).
 
     `share` is how much of the machine's labels was used: lambda, for each judge. `parts` [value,
-    observation] are what each observation adds to the error: their squares add up to its square.
+    observation] are what each observation adds to the error: their squares add up to its square,
+    with `beyond` [value, value], a covariance of what does not come from single observations.
     `effective` is how many equally weighted pairs of a large pool would be worth as much, where
     pairs were sampled.
     """
@@ -71,6 +72,7 @@ class Estimate:
     share: Floats
     parts: Floats | None = None
     effective: Floats | None = None
+    beyond: Floats | None = None
 
     def interval(
         self, level: float = 0.9, quantiles: str = "t", seed: int = 0
@@ -89,6 +91,22 @@ class Estimate:
         freedom = np.where(finite & (self.freedom > 0), self.freedom, np.nan)
         quantile = np.where(finite, stdtrit(freedom, tail), ndtri(tail))
         return self.value - quantile * self.error, self.value + quantile * self.error
+
+    def couples(self) -> tuple[Floats, Floats]:
+        """The standard error and Student's degrees of freedom of the difference of every two."""
+        if self.parts is None:
+            raise UsageError("there are no observations here that two values could share")
+        n = len(self.value)
+        error, freedom = np.zeros((n, n)), np.ones((n, n))
+        beyond = np.zeros((n, n)) if self.beyond is None else self.beyond
+        for at, own in enumerate(self.parts):
+            squares = np.square(self.parts - own)
+            total = squares.sum(axis=1)
+            apart = np.maximum(beyond[at, at] + np.diag(beyond) - 2 * beyond[at], 0.0)
+            error[at] = np.sqrt(total + apart)
+            fourth = np.square(squares).sum(axis=1)
+            freedom[at] = np.where(fourth > 0, 2 * total**2 / np.maximum(fourth, 1e-300), 1.0)
+        return error, freedom
 
     def _by_bootstrap(self, level: float, seed: int) -> tuple[Floats, Floats]:
         """Quantiles of the studentised error when observations are drawn with replacement.

@@ -1,0 +1,362 @@
+r"""Measures that are no weighted sums, from human labels of a few sampled pairs: one step.
+
+The machine's labels become probabilities of grades, calibrated on the human labels: for each grade
+$g$ above the lowest a logistic regression
+
+$$\operatorname{logit} P(y_i \ge g) = x_i \cdot \beta + z_i \cdot u_t,
+  \qquad u_t \sim N(0, \Lambda)$$
+
+on what the machine says and where the runs have the document, with effects $u_t$ of its topic $t$
+on some of these. Under them a run's expected score is $F$, and a pair that has the grade $g$
+instead of a random one moves it by $H_{ri}(g)$. The error of the probabilities on the sampled
+pairs, each divided by its probability $\pi_s$ to be sampled, corrects the score by one step:
+
+$$\hat\theta_r = F_r + \sum_s C_{rs}, \qquad
+  C_{rs} = \frac{1}{\pi_s} \Bigl[ H_{rs}(y_s) - \sum_g P_s(g) H_{rs}(g) \Bigr],$$
+
+with $P_s$ learned without the pair's fold. $F$ is the mean over what is not known of the topics'
+effects (three points in each direction), and what that moves it by is taken for an error, too.
+The variance is the mean of that of the sample and of that which the probabilities imply.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from qrowd.comparison.prediction_powered import Estimate
+from qrowd.data.arrays import Array, Codes, Floats
+from qrowd.data.index import Pairs
+from qrowd.data.merged import Merged
+from qrowd.data.qrels import NOT_JUDGED, SoftQrels
+from qrowd.data.runs import RunSet
+from qrowd.data.sample import Sample
+from qrowd.data.scale import Scale
+from qrowd.evaluation.engine import Task, evaluate
+from qrowd.evaluation.expectation import Quadrature
+from qrowd.evaluation.linear import is_linear, pair_gains, pair_weights
+from qrowd.evaluation.measure import Measure, measures_of
+from qrowd.evaluation.measures.average_precision import AP
+from qrowd.evaluation.measures.gain import NDCG, discounts
+
+FOLDS = 10
+TOP = 10  # documents that a run shows first
+FREE, RIDGE = 1e-3, 0.1  # precision of the intercept and of the other coefficients
+VARYING = (0, 1, 3)  # predictors whose coefficients differ by topic: level, machine, share on top
+SPREAD = np.array([1.5, 0.3, 0.3])  # the variance of each of these
+STEPS, LONGEST = 50, 5.0  # of Newton's method, and how far one may go
+DRAWS = 200  # of grades, for what a document does to the ideal ranking
+EDGE = 0.01  # as sure as a machine is taken to be
+
+
+def can_step(measure: Measure) -> bool:
+    """Whether sampled pairs can estimate it in one step."""
+    exact = getattr(measure, "expected", "exact") == "exact"
+    plain = exact and not getattr(measure, "judged_only", False)
+    return is_linear(measure) or (plain and isinstance(measure, AP | NDCG))
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredPool:
+    """Runs over a pool whose pairs have probabilities of grades, p[pair, grade]."""
+
+    runs: RunSet
+    pairs: Pairs
+    scale: Scale
+
+    @cached_property
+    def _task(self) -> Task:
+        return Task(self.runs, self.pairs, measures_of("AP"), False)
+
+    @cached_property
+    def ranks(self) -> Array:
+        """rank[run, pair] from 0 on; a large number where a run does not have it."""
+        pool = self.pairs
+        rank = np.full((len(self.runs), len(pool)), np.iinfo(np.int32).max, np.int32)
+        for topic, ranked in zip(self._task.in_pool.tolist(), self._task.ranked, strict=True):
+            rank[ranked.run, pool.topic_starts[topic] + ranked.row] = ranked.rank
+        return rank
+
+    def expected(self, measure: Measure, p: Floats) -> Floats:
+        """The runs' expected mean scores."""
+        soft = SoftQrels(self.pairs, self.scale, p)
+        return np.asarray(evaluate(self.runs, soft, measure).means()[0, 0])
+
+    def influence(self, measure: Measure, p: Floats) -> Floats:
+        """H[run, pair, grade]: how a run's expected score moves with a pair's grade."""
+        if is_linear(measure):
+            weights = pair_weights(self.runs, self.pairs, measure).toarray()
+            gains = pair_gains(measure, np.array(self.scale.grades))
+            return np.asarray(weights[:, :, None] * gains)
+        if isinstance(measure, AP):
+            return self._in_average_precision(measure, p)
+        assert isinstance(measure, NDCG)
+        return self._in_ndcg(measure, p)
+
+    def _in_average_precision(self, measure: AP, beliefs: Floats) -> Floats:
+        """The derivative of the integral that E[AP] is, where the grade is relevant."""
+        relevant = np.array(self.scale.grades) >= measure.level
+        p = np.minimum(beliefs[:, relevant].sum(axis=1), 1 - 1e-9)
+        slope = np.zeros((len(self.runs), len(p)))
+        starts = self.pairs.topic_starts
+        for topic in self._task.in_pool.tolist():
+            own = slice(starts[topic], starts[topic + 1])
+            rank, order = self.ranks[:, own], np.argsort(self.ranks[:, own], axis=1)
+            shown = np.take_along_axis(rank, order, axis=1) < measure.depth
+            over = shown / (np.take_along_axis(rank, order, axis=1) + 1.0)
+            by = Quadrature.of(p[own])
+            total = np.zeros(rank.shape)
+            for u, a, weight in zip(by.node, by.ratio.T, by.weight, strict=True):
+                ranked = a[order]
+                above = np.cumsum(ranked, axis=1) - ranked
+                part = over * ranked
+                whole = (part * (1 + u * above)).sum(axis=1, keepdims=True)
+                below = part[:, ::-1].cumsum(axis=1)[:, ::-1] - part
+                factor = 1 - p[own][order] * (1 - u)
+                by_ratio = (over * (1 + u * above) + u * below) / factor**2
+                total += weight * (by_ratio - whole * (1 - u) / factor)
+            np.put_along_axis(slope[:, own], order, total, axis=1)
+        return slope[:, :, None] / len(self._task.topics) * relevant
+
+    def _in_ndcg(self, measure: NDCG, beliefs: Floats) -> Floats:
+        """A document's gain over the ideal one, and what it does to the others' ideal."""
+        gains = measure.by_grade[np.array(self.scale.grades) - NOT_JUDGED]
+        result = np.zeros((len(self.runs), len(beliefs), len(gains)))
+        starts, topics = self.pairs.topic_starts, len(self._task.topics)
+        for topic in self._task.in_pool.tolist():
+            own = slice(starts[topic], starts[topic + 1])
+            p, rank = beliefs[own], self.ranks[:, own]
+            discount = discounts(min(measure.depth, len(p)), measure.dcg, measure.base)
+            worth = 1 / discounts(
+                measure.depth if measure.cutoff else int(1e4), measure.dcg, measure.base
+            )
+            inverse = _inverse_ideal(p, gains, discount)  # [pair, grade]
+            shown = np.where(rank < measure.depth, worth[np.minimum(rank, len(worth) - 1)], 0.0)
+            mine = shown[:, :, None] * gains * inverse
+            usual = (p * gains * inverse).sum(axis=1) * shown  # what is expected of it
+            score = usual.sum(axis=1, keepdims=True)
+            ratio = inverse / np.maximum((p * inverse).sum(axis=1, keepdims=True), 1e-300)
+            result[:, own] = (mine + (score - usual)[:, :, None] * ratio) / topics
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class OneStep:
+    """A sample with human labels beside merged machine labels, for all measures of the runs."""
+
+    runs: RunSet
+    machine: Merged
+    sample: Sample
+
+    @cached_property
+    def at(self) -> Codes:
+        """Where the labelled pairs are in the pool."""
+        return self.machine.pairs.locate(self.sample.pairs)
+
+    @cached_property
+    def scale(self) -> Scale:
+        """The grades of the machine and of the human labels."""
+        ours, theirs = self.machine.scale, self.sample.qrels.scale
+        return Scale(tuple(sorted({*ours.grades, *theirs.grades})), ours.relevant_from)
+
+    @cached_property
+    def _scored(self) -> ScoredPool:
+        return ScoredPool(self.runs, self.machine.pairs, self.scale)
+
+    # --- probabilities of grades ------------------------------------------------------------------
+
+    @cached_property
+    def _predictors(self) -> Floats:
+        """What is known of each pair: the machine's answer, the runs' ranks, the topic's level."""
+        from scipy.special import logit
+
+        grades, pairs = np.array(self.machine.scale.grades, np.float64), self.machine.pairs
+        share = self.machine.posterior @ (grades - grades[0]) / max(grades[-1] - grades[0], 1.0)
+        said = logit(np.clip(share, EDGE, 1 - EDGE))
+        fused = np.log((1.0 / (61.0 + self._scored.ranks)).sum(axis=0))
+        on_top = np.log((self._scored.ranks < TOP).mean(axis=0) + 0.02)
+        topics = len(pairs.topics)
+        level = np.bincount(pairs.topic, share, topics) / np.maximum(
+            np.bincount(pairs.topic, minlength=topics), 1
+        )
+        columns = np.stack([said, fused, on_top, level[pairs.topic]], axis=1)
+        spread = columns.std(axis=0)
+        columns = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        return np.column_stack([np.ones(len(pairs)), columns])
+
+    def _learned(self, taught: Array) -> list[_Regression]:
+        """A regression for each grade above the lowest, from these rows of the sample."""
+        x, topic = self._predictors[self.at[taught]], self.machine.pairs.topic[self.at[taught]]
+        grade = self.sample.qrels.grade[taught]
+        topics = len(self.machine.pairs.topics)
+        return [_Regression.of(x, topic, grade >= g, topics) for g in self.scale.grades[1:]]
+
+    @cached_property
+    def _believed(self) -> list[tuple[float, Floats]]:
+        """Weights of points in what is not known of the topics' effects, and P[pair, grade] there;
+        the first is the middle.
+        """
+        x, topic = self._predictors, self.machine.pairs.topic
+        learned = self._learned(np.arange(len(self.at)))
+        odds = [each.odds(x, topic) for each in learned]
+        varying = x[:, VARYING]
+        points = [(1 - len(VARYING) / 3, _grades(odds))]
+        for direction in range(len(VARYING)):
+            moves = [np.sqrt(3) * each.move(varying, topic, direction) for each in learned]
+            for sign in (1, -1):
+                moved = [one + sign * by for one, by in zip(odds, moves, strict=True)]
+                points.append((1 / 6, _grades(moved)))
+        return points
+
+    @cached_property
+    def _mean(self) -> Floats:
+        """P[pair, grade], the mean over what is not known."""
+        return np.asarray(sum(weight * p for weight, p in self._believed))
+
+    @property
+    def labels(self) -> SoftQrels:
+        """The human labels where they are known, elsewhere what is believed: to order systems."""
+        p = self._mean.copy()
+        p[self.at] = np.eye(len(self.scale))[self.scale.codes(self.sample.qrels.grade)]
+        return SoftQrels(self.machine.pairs, self.scale, p)
+
+    @cached_property
+    def _unseen(self) -> Floats:
+        """P[sampled pair, grade] by labels of other folds."""
+        n = len(self.at)
+        # a hash of names, so that the order of rows does not matter
+        turn = np.argsort(np.argsort(self.sample.pairs.hashes(np.arange(n, dtype=np.int32), 0)))
+        fold = turn % min(FOLDS, n)
+        x, topic = self._predictors[self.at], self.machine.pairs.topic[self.at]
+        result = np.empty((n, len(self.scale)))
+        for out in (fold == part for part in np.unique(fold)):
+            learned = self._learned(np.flatnonzero(~out))
+            result[out] = _grades([each.odds(x[out], topic[out]) for each in learned])
+        return result
+
+    # --- measures ---------------------------------------------------------------------------------
+
+    def of(self, measure: Measure) -> Estimate:
+        """The runs' scores, and what is not known of them."""
+        middle = self._scored.expected(measure, self._mean)
+        value = sum(weight * self._scored.expected(measure, p) for weight, p in self._believed)
+        moved = self._scored.influence(measure, self._mean)[
+            :, self.at
+        ]  # [run, sampled pair, grade]
+        code = self.scale.codes(self.sample.qrels.grade)
+        n, chance = len(code), self.sample.probability
+        believed = np.einsum("rsg,sg->rs", moved, self._unseen)
+        step = (moved[:, np.arange(n), code] - believed) / chance
+        left = 1 - chance
+        centre = (step * left).sum(axis=1, keepdims=True) / max(left.sum(), 1e-300)
+        parts = (step - centre) * np.sqrt(left * n / max(n - 1, 1))
+        # what the probabilities imply of the same sum
+        mean = np.einsum("rsg,sg->rs", moved, self._mean[self.at])
+        away = (moved - mean[:, :, None]) * np.sqrt(
+            self._mean[self.at] * (left / chance**2)[:, None]
+        )
+        flat = away.reshape(len(away), -1)
+        implied = flat @ flat.T
+        more = max(float(np.square(parts).sum() / max(np.trace(implied), 1e-300)), 1.0)
+        aside = np.asarray(value - middle)
+        beyond = more * implied / 2 + np.outer(aside, aside)
+        parts = parts / np.sqrt(2)
+        squares = np.square(parts)
+        weight = np.square(away).sum(axis=2)
+        return Estimate(
+            np.asarray(value + step.sum(axis=1)),
+            np.sqrt(squares.sum(axis=1) + np.diag(beyond)),
+            2 * squares.sum(axis=1) ** 2 / np.maximum(np.square(squares).sum(axis=1), 1e-300),
+            np.ones(1),
+            parts,
+            weight.sum(axis=1) ** 2 / np.maximum(np.square(weight).sum(axis=1), 1e-300),
+            beyond,
+        )
+
+
+def _grades(odds: list[Floats]) -> Floats:
+    """P[pair, grade] from the log odds of being at least each grade above the lowest."""
+    from scipy.special import expit
+
+    above = np.minimum.accumulate(expit(np.stack(odds, axis=1)), axis=1)
+    ends = np.ones((len(above), 1))
+    return np.asarray(-np.diff(np.hstack([ends, above, 0 * ends]), axis=1))
+
+
+def _inverse_ideal(p: Floats, gains: Floats, discount: Floats) -> Floats:
+    """E[1 / ideal DCG | the document has the grade], [pair, grade], over draws of all grades."""
+    coins = np.random.default_rng(0).random((len(p), DRAWS))
+    code = (coins[:, :, None] >= np.cumsum(p, axis=1)[:, None, :-1]).sum(axis=2)
+    best = np.argsort(-gains, kind="stable")
+    worth = np.concatenate([[0.0], np.cumsum(1 / discount)])
+    counts = np.stack([(code == grade).sum(axis=0) for grade in best])  # [grade, draw]
+    result = np.empty((len(p), len(gains)))
+    for grade in range(len(gains)):
+        ideal, so_far = np.zeros(code.shape), np.zeros(code.shape)
+        for own, each in zip(counts, best, strict=True):
+            behind = so_far
+            so_far = behind + own - (code == each) + (grade == each)
+            last = np.minimum(so_far, len(discount)).astype(np.int64)
+            first = np.minimum(behind, len(discount)).astype(np.int64)
+            ideal += gains[each] * (worth[last] - worth[first])
+        result[:, grade] = np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0).mean(1)
+    return result
+
+
+@dataclass(frozen=True, eq=False)
+class _Regression:
+    """Coefficients, the topics' effects, and a root of the covariance of each topic's effects."""
+
+    beta: Floats
+    effect: Floats  # [topic, varying]
+    root: Floats  # [topic, varying, varying]
+
+    @classmethod
+    def of(cls, x: Floats, topic: Codes, yes: Array, topics: int) -> _Regression:
+        """The likeliest ones, by Newton's method on blocks of topics."""
+        from scipy.special import expit
+
+        z, k = x[:, VARYING], x.shape[1]
+        ridge = np.full(k, RIDGE)
+        ridge[0] = FREE
+        beta, effect = np.zeros(k), np.zeros((topics, len(VARYING)))
+        for _ in range(STEPS):
+            mean = expit(x @ beta + (z * effect[topic]).sum(axis=1))
+            miss, curve = yes - mean, mean * (1 - mean)
+            inner = _by_topic(z[:, :, None] * z[:, None, :] * curve[:, None, None], topic, topics)
+            inner += np.diag(1 / SPREAD)
+            across = _by_topic(z[:, :, None] * x[:, None, :] * curve[:, None, None], topic, topics)
+            pull = _by_topic(z * miss[:, None], topic, topics) - effect / SPREAD
+            solved = np.linalg.solve(inner, np.concatenate([across, pull[:, :, None]], axis=2))
+            whole = x.T @ (x * curve[:, None]) + np.diag(ridge)
+            left = whole - np.einsum("tvk,tvl->kl", across, solved[:, :, :k])
+            rest = x.T @ miss - ridge * beta - np.einsum("tvk,tv->k", across, solved[:, :, k])
+            move = np.linalg.solve(left, rest)
+            by_topic = solved[:, :, k] - solved[:, :, :k] @ move
+            longest = max(float(np.abs(move).max()), float(np.abs(by_topic).max()))
+            share = min(1.0, LONGEST / max(longest, 1e-300))
+            beta, effect = beta + share * move, effect + share * by_topic
+            if longest < 1e-7:
+                break
+        known = np.linalg.inv(inner)
+        known = known + solved[:, :, :k] @ np.linalg.solve(
+            left, solved[:, :, :k].transpose(0, 2, 1)
+        )
+        return cls(beta, effect, np.linalg.cholesky(known))
+
+    def odds(self, x: Floats, topic: Codes) -> Floats:
+        """Log odds of pairs."""
+        return np.asarray(x @ self.beta + (x[:, VARYING] * self.effect[topic]).sum(axis=1))
+
+    def move(self, varying: Floats, topic: Codes, direction: int) -> Floats:
+        """What one standard deviation in a direction does to the log odds of pairs."""
+        return np.asarray((varying * self.root[topic, :, direction]).sum(axis=1))
+
+
+def _by_topic(values: Floats, topic: Codes, topics: int) -> Floats:
+    """Sums of rows by topic."""
+    result = np.zeros((topics, *values.shape[1:]))
+    np.add.at(result, topic, values)
+    return result
