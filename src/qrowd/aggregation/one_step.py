@@ -8,15 +8,16 @@ $$\operatorname{logit} P(y_i \ge g) = x_i \cdot \beta + z_i \cdot u_t,
 
 on what the machine says and where the runs have the document, with effects $u_t$ of its topic $t$
 on some of these. Under them a run's expected score is $F$, and a pair that has the grade $g$
-instead of a random one moves it by $H_{ri}(g)$. The error of the probabilities on the sampled
-pairs, each divided by its probability $\pi_s$ to be sampled, corrects the score by one step:
+instead of a random one moves it by $H_{ri}(g)$. Sampled pairs have their labels in this. They
+also tell how wrong the probabilities of the others are, which corrects the score by one step:
 
-$$\hat\theta_r = F_r + \sum_s C_{rs}, \qquad
+$$\hat\theta_r = F_r + \sum_s (1 - \pi_s) C_{rs}, \qquad
   C_{rs} = \frac{1}{\pi_s} \Bigl[ H_{rs}(y_s) - \sum_g P_s(g) H_{rs}(g) \Bigr],$$
 
-with $P_s$ learned without the pair's fold. $F$ is the mean over what is not known of the topics'
-effects (three points in each direction), and what that moves it by is taken for an error, too.
-The variance is the mean of that of the sample and of that which the probabilities imply.
+with $\pi_s$ the probability to be sampled, and $P_s$ learned without the pair's fold. $F$ is the
+mean over what is not known of the topics' effects (three points in each direction), and what that
+moves it by is taken for an error, too. The variance is the mean of that of the sample and of that
+which the probabilities imply.
 """
 
 from __future__ import annotations
@@ -202,13 +203,17 @@ class OneStep:
         learned = self._learned(np.arange(len(self.at)))
         odds = [each.odds(x, topic) for each in learned]
         varying = x[:, VARYING]
-        points = [(1 - len(VARYING) / 3, _grades(odds))]
+        points = [(1 - len(VARYING) / 3, self._with_labels(_grades(odds)))]
         for direction in range(len(VARYING)):
             moves = [np.sqrt(3) * each.move(varying, topic, direction) for each in learned]
             for sign in (1, -1):
                 moved = [one + sign * by for one, by in zip(odds, moves, strict=True)]
-                points.append((1 / 6, _grades(moved)))
+                points.append((1 / 6, self._with_labels(_grades(moved))))
         return points
+
+    def _with_labels(self, p: Floats) -> Floats:
+        p[self.at] = np.eye(len(self.scale))[self.scale.codes(self.sample.qrels.grade)]
+        return p
 
     @cached_property
     def _mean(self) -> Floats:
@@ -218,9 +223,7 @@ class OneStep:
     @property
     def labels(self) -> SoftQrels:
         """The human labels where they are known, elsewhere what is believed: to order systems."""
-        p = self._mean.copy()
-        p[self.at] = np.eye(len(self.scale))[self.scale.codes(self.sample.qrels.grade)]
-        return SoftQrels(self.machine.pairs, self.scale, p)
+        return SoftQrels(self.machine.pairs, self.scale, self._mean)
 
     @cached_property
     def _unseen(self) -> Floats:
@@ -253,10 +256,7 @@ class OneStep:
         centre = (step * left).sum(axis=1, keepdims=True) / max(left.sum(), 1e-300)
         parts = (step - centre) * np.sqrt(left * n / max(n - 1, 1))
         # what the probabilities imply of the same sum
-        mean = np.einsum("rsg,sg->rs", moved, self._mean[self.at])
-        away = (moved - mean[:, :, None]) * np.sqrt(
-            self._mean[self.at] * (left / chance**2)[:, None]
-        )
+        away = (moved - believed[:, :, None]) * np.sqrt(self._unseen * (left / chance**2)[:, None])
         flat = away.reshape(len(away), -1)
         implied = flat @ flat.T
         more = max(float(np.square(parts).sum() / max(np.trace(implied), 1e-300)), 1.0)
@@ -266,7 +266,7 @@ class OneStep:
         squares = np.square(parts)
         weight = np.square(away).sum(axis=2)
         return Estimate(
-            np.asarray(value + step.sum(axis=1)),
+            np.asarray(value + step @ left),
             np.sqrt(squares.sum(axis=1) + np.diag(beyond)),
             2 * squares.sum(axis=1) ** 2 / np.maximum(np.square(squares).sum(axis=1), 1e-300),
             np.ones(1),
