@@ -1,0 +1,81 @@
+"""AP and nDCG from few sampled labels: what a pair's grade does to scores, and what comes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import qrowd as q
+from qrowd.aggregation.one_step import OneStep, ScoredPool
+from qrowd.data.arrays import Floats
+from qrowd.data.sample import Sample
+from qrowd.evaluation.measure import measures_of
+
+
+@pytest.fixture(scope="module")
+def made() -> q.Collection:
+    return q.simulate(topics=8, documents=30, runs=5, assessors=6, votes=3, seed=4)
+
+
+@pytest.fixture(scope="module")
+def machine(made: q.Collection) -> q.Merged:
+    return q.MajorityVote().fit(made.judgements)
+
+
+def moved(pool: ScoredPool, measure: q.Measure, p: Floats, pair: int) -> Floats:
+    """By how much each run's expected score moves where a pair is surely relevant, or not."""
+    ends = []
+    for grade in (1, 0):
+        sure = p.copy()
+        sure[pair] = np.eye(2)[grade]
+        ends.append(pool.expected(measure, sure))
+    return ends[0] - ends[1]
+
+
+@pytest.mark.parametrize(("name", "off"), [("AP", 1e-9), ("P@10", 1e-12), ("nDCG@10", 4e-4)])
+def test_influence_is_what_a_grade_moves(made: q.Collection, name: str, off: float) -> None:
+    assert made.runs is not None
+    pairs = made.truth.pairs
+    pool = ScoredPool(made.runs, pairs, q.Scale((0, 1)))
+    chance = np.random.default_rng(1).uniform(0.05, 0.6, len(pairs))
+    p = np.stack([1 - chance, chance], axis=1)
+    (measure,) = measures_of(name)
+    influence = pool.influence(measure, p)
+    for pair in (0, 7, 100, 239):
+        by = influence[:, pair, 1] - influence[:, pair, 0]
+        assert by == pytest.approx(moved(pool, measure, p, pair), abs=off)
+
+
+@pytest.mark.parametrize("name", ["AP", "nDCG@10", "P@10"])
+def test_all_labels_give_the_truth(made: q.Collection, machine: q.Merged, name: str) -> None:
+    assert made.runs is not None
+    truth = made.truth.binary(1)
+    everything = Sample(truth.pairs, np.ones(len(truth)), "random", truth.grade)
+    (measure,) = measures_of(name)
+    estimate = OneStep(made.runs, machine, everything).of(measure)
+    expected = q.evaluate(made.runs, truth, measure).means()[0, 0]
+    assert estimate.value == pytest.approx(expected, abs=1e-9)
+    assert estimate.error == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("by", ["random", "weight"])
+def test_intervals_hold(made: q.Collection, machine: q.Merged, by: str) -> None:
+    truth, names = made.truth.binary(1), ["AP", "nDCG@10"]
+    expected = q.evaluate(made.runs, truth, names).means()[:, 0]
+    held = []
+    for seed in range(8):
+        chosen = q.sample(machine, 90, by, runs=made.runs, measure=names, seed=seed)
+        found = q.correct(made.runs, machine, chosen.labelled(truth), names)
+        known = ~np.isnan(found.low)
+        held += ((found.low <= expected) & (expected <= found.high))[known].tolist()
+    assert len(held) > 20
+    assert 0.75 < np.mean(held)
+
+
+def test_humans_may_use_more_grades_than_the_machine(
+    made: q.Collection, machine: q.Merged
+) -> None:
+    graded = q.Qrels(made.truth.pairs, (made.truth.grade * 2).astype(np.int8))
+    chosen = q.sample(machine, 90, "weight", runs=made.runs, measure="nDCG@10", seed=1)
+    found = q.correct(made.runs, machine, chosen.labelled(graded), "nDCG@10")
+    assert np.isfinite(found.value).all()
