@@ -32,18 +32,32 @@ def moved(pool: ScoredPool, measure: q.Measure, p: Floats, pair: int) -> Floats:
     return ends[0] - ends[1]
 
 
-@pytest.mark.parametrize(("name", "off"), [("AP", 1e-9), ("P@10", 1e-12), ("nDCG@10", 4e-4)])
-def test_influence_is_what_a_grade_moves(made: q.Collection, name: str, off: float) -> None:
+@pytest.mark.parametrize("name", ["AP", "AP@20", "P@10", "RBP", "nDCG@10", "nDCG"])
+def test_influence_is_what_a_grade_moves(made: q.Collection, name: str) -> None:
     assert made.runs is not None
     pairs = made.truth.pairs
     pool = ScoredPool(made.runs, pairs, q.Scale((0, 1)))
     chance = np.random.default_rng(1).uniform(0.05, 0.6, len(pairs))
     p = np.stack([1 - chance, chance], axis=1)
     (measure,) = measures_of(name)
-    influence = pool.influence(measure, p)
-    for pair in (0, 7, 100, 239):
-        by = influence[:, pair, 1] - influence[:, pair, 0]
-        assert by == pytest.approx(moved(pool, measure, p, pair), abs=off)
+    at = np.array([0, 7, 100, 239])
+    influence = pool.influence(measure, p, at)
+    for pair, by in zip(at, influence.transpose(1, 2, 0), strict=True):
+        # nDCG is drawn, with the same coins on both sides
+        assert by[1] - by[0] == pytest.approx(moved(pool, measure, p, pair), abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["AP", "P@10", "DCG@10", "nDCG@10"])
+def test_what_is_expected_is_as_elsewhere(made: q.Collection, name: str) -> None:
+    assert made.runs is not None
+    pairs = made.truth.pairs
+    p = np.random.default_rng(1).dirichlet([3, 1, 1], len(pairs))
+    soft = q.SoftQrels(pairs, q.Scale((0, 1, 2)), p)
+    (measure,) = measures_of(name)
+    found = ScoredPool(made.runs, pairs, soft.scale).expected(measure, p)
+    # both draw grades for nDCG: 400 and 1,000 times
+    off = 0.01 if name == "nDCG@10" else 1e-9
+    assert found == pytest.approx(q.evaluate(made.runs, soft, name).means()[0, 0], abs=off)
 
 
 @pytest.mark.parametrize("name", ["AP", "nDCG@10", "P@10"])

@@ -35,12 +35,13 @@ from qrowd.data.qrels import NOT_JUDGED, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.sample import Sample
 from qrowd.data.scale import Scale
-from qrowd.evaluation.engine import Task, evaluate
+from qrowd.evaluation.engine import Task
 from qrowd.evaluation.expectation import Quadrature
 from qrowd.evaluation.linear import is_linear, pair_gains, pair_weights
 from qrowd.evaluation.measure import Measure, measures_of
 from qrowd.evaluation.measures.average_precision import AP
 from qrowd.evaluation.measures.gain import NDCG, discounts
+from qrowd.evaluation.relevance import Random
 
 FOLDS = 10
 TOP = 10  # documents that a run shows first
@@ -48,8 +49,9 @@ FREE, RIDGE = 1e-3, 0.1  # precision of the intercept and of the other coefficie
 VARYING = (0, 1, 3)  # predictors whose coefficients differ by topic: level, machine, share on top
 SPREAD = np.array([1.5, 0.3, 0.3])  # the variance of each of these
 STEPS, LONGEST = 50, 5.0  # of Newton's method, and how far one may go
-DRAWS = 200  # of grades, for what a document does to the ideal ranking
+DRAWS = 400  # of grades, for nDCG
 EDGE = 0.01  # as sure as a machine is taken to be
+_ABSENT = np.iinfo(np.int32).max  # the rank of what a run does not have
 
 
 def can_step(measure: Measure) -> bool:
@@ -75,72 +77,127 @@ class ScoredPool:
     def ranks(self) -> Array:
         """rank[run, pair] from 0 on; a large number where a run does not have it."""
         pool = self.pairs
-        rank = np.full((len(self.runs), len(pool)), np.iinfo(np.int32).max, np.int32)
+        rank = np.full((len(self.runs), len(pool)), _ABSENT, np.int32)
         for topic, ranked in zip(self._task.in_pool.tolist(), self._task.ranked, strict=True):
             rank[ranked.run, pool.topic_starts[topic] + ranked.row] = ranked.rank
         return rank
 
     def expected(self, measure: Measure, p: Floats) -> Floats:
         """The runs' expected mean scores."""
-        soft = SoftQrels(self.pairs, self.scale, p)
-        return np.asarray(evaluate(self.runs, soft, measure).means()[0, 0])
-
-    def influence(self, measure: Measure, p: Floats) -> Floats:
-        """H[run, pair, grade]: how a run's expected score moves with a pair's grade."""
         if is_linear(measure):
-            weights = pair_weights(self.runs, self.pairs, measure).toarray()
+            gains = p @ pair_gains(measure, np.array(self.scale.grades))
+            return np.asarray(pair_weights(self.runs, self.pairs, measure) @ gains)
+        total = np.zeros(len(self.runs))
+        for topic, ranked in zip(self._task.in_pool.tolist(), self._task.ranked, strict=True):
+            if isinstance(measure, NDCG):
+                drawn = self._drawn(measure, p, topic)
+                total += (drawn.dcg * drawn.over_ideal(drawn.counts)).mean(axis=1)
+            else:
+                total += measure.under(Random(ranked, self.scale, p[self._own(topic)], 0.0))
+        return total / len(self._task.topics)
+
+    def influence(self, measure: Measure, p: Floats, at: Array) -> Floats:
+        """H[run, pair, grade]: how the grade of a pair of `at` moves a run's expected score."""
+        if is_linear(measure):
+            weights = pair_weights(self.runs, self.pairs, measure)[:, at].toarray()
             gains = pair_gains(measure, np.array(self.scale.grades))
             return np.asarray(weights[:, :, None] * gains)
-        if isinstance(measure, AP):
-            return self._in_average_precision(measure, p)
-        assert isinstance(measure, NDCG)
-        return self._in_ndcg(measure, p)
+        result = np.zeros((len(self.runs), len(at), len(self.scale)))
+        for topic in np.unique(self.pairs.topic[at]).tolist():
+            among = np.flatnonzero(self.pairs.topic[at] == topic)
+            row = at[among] - self.pairs.topic_starts[topic]
+            if isinstance(measure, AP):
+                result[:, among] = self._in_average_precision(measure, p, topic, row)
+            elif isinstance(measure, NDCG):
+                result[:, among] = self._in_ndcg(measure, p, topic, row)
+        return result / len(self._task.topics)
 
-    def _in_average_precision(self, measure: AP, beliefs: Floats) -> Floats:
+    def _own(self, topic: int) -> slice:
+        return slice(self.pairs.topic_starts[topic], self.pairs.topic_starts[topic + 1])
+
+    def _in_average_precision(self, measure: AP, p: Floats, topic: int, row: Array) -> Floats:
         """The derivative of the integral that E[AP] is, where the grade is relevant."""
         relevant = np.array(self.scale.grades) >= measure.level
-        p = np.minimum(beliefs[:, relevant].sum(axis=1), 1 - 1e-9)
-        slope = np.zeros((len(self.runs), len(p)))
-        starts = self.pairs.topic_starts
-        for topic in self._task.in_pool.tolist():
-            own = slice(starts[topic], starts[topic + 1])
-            rank, order = self.ranks[:, own], np.argsort(self.ranks[:, own], axis=1)
-            shown = np.take_along_axis(rank, order, axis=1) < measure.depth
-            over = shown / (np.take_along_axis(rank, order, axis=1) + 1.0)
-            by = Quadrature.of(p[own])
-            total = np.zeros(rank.shape)
-            for u, a, weight in zip(by.node, by.ratio.T, by.weight, strict=True):
-                ranked = a[order]
-                above = np.cumsum(ranked, axis=1) - ranked
-                part = over * ranked
-                whole = (part * (1 + u * above)).sum(axis=1, keepdims=True)
-                below = part[:, ::-1].cumsum(axis=1)[:, ::-1] - part
-                factor = 1 - p[own][order] * (1 - u)
-                by_ratio = (over * (1 + u * above) + u * below) / factor**2
-                total += weight * (by_ratio - whole * (1 - u) / factor)
-            np.put_along_axis(slope[:, own], order, total, axis=1)
-        return slope[:, :, None] / len(self._task.topics) * relevant
+        chance = np.minimum(p[self._own(topic)][:, relevant].sum(axis=1), 1 - 1e-9)
+        rank = self.ranks[:, self._own(topic)]
+        order = np.argsort(rank, axis=1)
+        rank = np.take_along_axis(rank, order, axis=1)
+        over = (rank < measure.depth) / (rank + 1.0)
+        total = np.zeros(rank.shape)
+        by = Quadrature.of(chance)
+        for u, a, weight in zip(by.node, by.ratio.T, by.weight, strict=True):
+            ranked = a[order]
+            above = np.cumsum(ranked, axis=1) - ranked
+            part = over * ranked
+            whole = (part * (1 + u * above)).sum(axis=1, keepdims=True)
+            below = part[:, ::-1].cumsum(axis=1)[:, ::-1] - part
+            factor = 1 - chance[order] * (1 - u)
+            by_ratio = (over * (1 + u * above) + u * below) / factor**2
+            total += weight * (by_ratio - whole * (1 - u) / factor)
+        slope = np.empty_like(total)
+        np.put_along_axis(slope, order, total, axis=1)
+        return np.asarray(slope[:, row, None] * relevant)
 
-    def _in_ndcg(self, measure: NDCG, beliefs: Floats) -> Floats:
-        """A document's gain over the ideal one, and what it does to the others' ideal."""
-        gains = measure.by_grade[np.array(self.scale.grades) - NOT_JUDGED]
-        result = np.zeros((len(self.runs), len(beliefs), len(gains)))
-        starts, topics = self.pairs.topic_starts, len(self._task.topics)
-        for topic in self._task.in_pool.tolist():
-            own = slice(starts[topic], starts[topic + 1])
-            p, rank = beliefs[own], self.ranks[:, own]
-            discount = discounts(min(measure.depth, len(p)), measure.dcg, measure.base)
-            worth = 1 / discounts(
-                measure.depth if measure.cutoff else int(1e4), measure.dcg, measure.base
-            )
-            inverse = _inverse_ideal(p, gains, discount)  # [pair, grade]
-            shown = np.where(rank < measure.depth, worth[np.minimum(rank, len(worth) - 1)], 0.0)
-            mine = shown[:, :, None] * gains * inverse
-            usual = (p * gains * inverse).sum(axis=1) * shown  # what is expected of it
-            score = usual.sum(axis=1, keepdims=True)
-            ratio = inverse / np.maximum((p * inverse).sum(axis=1, keepdims=True), 1e-300)
-            result[:, own] = (mine + (score - usual)[:, :, None] * ratio) / topics
+    def _in_ndcg(self, measure: NDCG, p: Floats, topic: int, row: Array) -> Floats:
+        """The mean over the same draws with the pair's grade in the place of the drawn one."""
+        drawn = self._drawn(measure, p, topic)
+        shown, code = drawn.shown[:, row], drawn.code[row]
+        result = np.empty((len(self.runs), len(row), len(drawn.gains)))
+        others = drawn.counts[:, None] - (np.arange(len(drawn.gains))[:, None, None] == code)
+        for grade, gain in enumerate(drawn.gains):
+            others[grade] += 1
+            over = drawn.over_ideal(others)  # [pair, draw]
+            others[grade] -= 1
+            more = ((gain - drawn.gains[code]) * over).mean(axis=1)
+            result[:, :, grade] = np.einsum("rk,pk->rp", drawn.dcg, over) / DRAWS + shown * more
         return result
+
+    def _drawn(self, measure: NDCG, p: Floats, topic: int) -> _Drawn:
+        """The same coins for all probabilities, so that what differs is not chance."""
+        own = self._own(topic)
+        rank, cumulated = self.ranks[:, own], np.cumsum(p[own], axis=1)
+        coins = np.random.default_rng(topic).random((len(cumulated), DRAWS), np.float32)
+        code = np.zeros(coins.shape, np.int8)
+        for bound in cumulated.T[:-1]:
+            code += coins >= bound[:, None]
+        gains = measure.by_grade[np.array(self.scale.grades) - NOT_JUDGED]
+        deepest = min(measure.depth, max(int(rank[rank < _ABSENT].max(initial=0)) + 1, len(rank.T)))
+        discount = 1 / discounts(deepest, measure.dcg, measure.base)
+        shown = np.where(rank < deepest, discount[np.minimum(rank, deepest - 1)], 0.0)
+        return _Drawn(code, gains, shown, np.concatenate([[0.0], np.cumsum(discount)]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Drawn:
+    """Grades of a topic's documents, drawn DRAWS times."""
+
+    code: Array  # [document, draw]
+    gains: Floats  # of each grade
+    shown: Floats  # [run, document]: what a run's rank of it counts
+    ideal: Floats  # what the first 0, 1, 2 ... ranks count together
+
+    @cached_property
+    def counts(self) -> Array:
+        """How many documents have each grade: [grade, draw]."""
+        return np.stack([(self.code == grade).sum(axis=0) for grade in range(len(self.gains))])
+
+    @cached_property
+    def dcg(self) -> Floats:
+        """[run, draw]."""
+        seen = np.flatnonzero(self.shown.any(axis=0))
+        # einsum: for small products BLAS wakes its threads, which costs ten times the product
+        return np.einsum("rd,dk->rk", self.shown[:, seen], self.gains[self.code[seen]])
+
+    def over_ideal(self, counts: Array) -> Floats:
+        """1 / ideal DCG where there are so many documents of each grade; 0 where all gains are."""
+        value, behind = np.zeros(counts.shape[1:]), np.zeros(counts.shape[1:], np.int64)
+        for grade in np.argsort(-self.gains, kind="stable"):
+            if self.gains[grade] <= 0:
+                break
+            ahead = np.minimum(behind + counts[grade], len(self.ideal) - 1)
+            value += self.gains[grade] * (self.ideal[ahead] - self.ideal[behind])
+            behind = ahead
+        return np.divide(1.0, value, out=np.zeros_like(value), where=value > 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,9 +302,7 @@ class OneStep:
         """The runs' scores, and what is not known of them."""
         middle = self._scored.expected(measure, self._mean)
         value = sum(weight * self._scored.expected(measure, p) for weight, p in self._believed)
-        moved = self._scored.influence(measure, self._mean)[
-            :, self.at
-        ]  # [run, sampled pair, grade]
+        moved = self._scored.influence(measure, self._mean, self.at)
         code = self.scale.codes(self.sample.qrels.grade)
         n, chance = len(code), self.sample.probability
         believed = np.einsum("rsg,sg->rs", moved, self._unseen)
@@ -283,26 +338,6 @@ def _grades(odds: list[Floats]) -> Floats:
     above = np.minimum.accumulate(expit(np.stack(odds, axis=1)), axis=1)
     ends = np.ones((len(above), 1))
     return np.asarray(-np.diff(np.hstack([ends, above, 0 * ends]), axis=1))
-
-
-def _inverse_ideal(p: Floats, gains: Floats, discount: Floats) -> Floats:
-    """E[1 / ideal DCG | the document has the grade], [pair, grade], over draws of all grades."""
-    coins = np.random.default_rng(0).random((len(p), DRAWS))
-    code = (coins[:, :, None] >= np.cumsum(p, axis=1)[:, None, :-1]).sum(axis=2)
-    best = np.argsort(-gains, kind="stable")
-    worth = np.concatenate([[0.0], np.cumsum(1 / discount)])
-    counts = np.stack([(code == grade).sum(axis=0) for grade in best])  # [grade, draw]
-    result = np.empty((len(p), len(gains)))
-    for grade in range(len(gains)):
-        ideal, so_far = np.zeros(code.shape), np.zeros(code.shape)
-        for own, each in zip(counts, best, strict=True):
-            behind = so_far
-            so_far = behind + own - (code == each) + (grade == each)
-            last = np.minimum(so_far, len(discount)).astype(np.int64)
-            first = np.minimum(behind, len(discount)).astype(np.int64)
-            ideal += gains[each] * (worth[last] - worth[first])
-        result[:, grade] = np.divide(1.0, ideal, out=np.zeros_like(ideal), where=ideal > 0).mean(1)
-    return result
 
 
 @dataclass(frozen=True, eq=False)

@@ -125,7 +125,7 @@ def _variance(
     beliefs = beliefs / np.where(scale.relevant, scale.relevant.sum(), (~scale.relevant).sum())
     pool, total = ScoredPool(runs, source.pairs, scale), np.zeros(len(p))
     for measure in measures:
-        moved = pool.influence(measure, beliefs)
+        moved = pool.influence(measure, beliefs, np.arange(len(p)))
         away = moved - np.einsum("rpg,pg->rp", moved, beliefs)[:, :, None]
         variance = np.einsum("rpg,pg->p", np.square(away), beliefs)
         total += variance / max(float(variance.sum()), 1e-300)
