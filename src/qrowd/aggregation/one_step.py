@@ -22,7 +22,7 @@ which the probabilities imply.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -45,12 +45,15 @@ from qrowd.evaluation.relevance import Random
 
 FOLDS = 10
 TOP = 10  # documents that a run shows first
-FREE, RIDGE = 1e-3, 0.1  # precision of the intercept and of the other coefficients
+FREE, RIDGE = 1e-3, 1.0  # precision of the intercept and of the other coefficients
 VARYING = (0, 1, 3)  # predictors whose coefficients differ by topic: level, machine, share on top
 SPREAD = np.array([1.5, 0.3, 0.3])  # the variance of each of these
 STEPS, LONGEST = 50, 5.0  # of Newton's method, and how far one may go
 DRAWS = 400  # of grades, for nDCG
 EDGE = 0.01  # as sure as a machine is taken to be
+# below these, intervals hold too little (measured: benchmarks.few_labels --only steps)
+FEWEST_EFFECTIVE = 2  # labelled pairs that a score or a difference rests on
+FEWEST_RELEVANT = 10  # documents of a topic in the middle, for AP and nDCG
 _ABSENT = np.iinfo(np.int32).max  # the rank of what a run does not have
 
 
@@ -223,6 +226,33 @@ class OneStep:
     def _scored(self) -> ScoredPool:
         return ScoredPool(self.runs, self.machine.pairs, self.scale)
 
+    @cached_property
+    def informed(self) -> bool:
+        """Whether the machine says different things of the labelled pairs."""
+        said = self.machine.posterior[self.at]
+        return bool(np.ptp(said, axis=0).any()) if len(said) else False
+
+    @property
+    def alone(self) -> OneStep:
+        """The same where the machine says the same of all pairs."""
+        even = np.full_like(self.machine.posterior, 1 / len(self.machine.scale))
+        return replace(self, machine=replace(self.machine, posterior=even))
+
+    def relevant(self, measure: Measure) -> float:
+        """How many documents of a topic in the middle are believed to count for a measure whose
+        scores depend on that number; infinite for weighted sums, which do not.
+        """
+        if is_linear(measure):
+            return np.inf
+        grades = np.array(self.scale.grades)
+        if isinstance(measure, NDCG):
+            counts = measure.by_grade[grades - NOT_JUDGED] > 0
+        else:
+            counts = grades >= measure.level
+        believed = self._mean[:, counts].sum(axis=1)
+        by_topic = np.bincount(self.machine.pairs.topic, believed)
+        return float(np.median(by_topic[np.diff(self.machine.pairs.topic_starts) > 0]))
+
     # --- probabilities of grades ------------------------------------------------------------------
 
     @cached_property
@@ -232,17 +262,28 @@ class OneStep:
 
         grades, pairs = np.array(self.machine.scale.grades, np.float64), self.machine.pairs
         share = self.machine.posterior @ (grades - grades[0]) / max(grades[-1] - grades[0], 1.0)
-        said = logit(np.clip(share, EDGE, 1 - EDGE))
-        fused = np.log((1.0 / (61.0 + self._scored.ranks)).sum(axis=0))
-        on_top = np.log((self._scored.ranks < TOP).mean(axis=0) + 0.02)
+        near, on_top = 1.0 / (61.0 + self._scored.ranks), self._scored.ranks < TOP
+        # runs that the machine likes count more: without that, the best runs' documents would be
+        # taken for too bad, together, which no correction pair by pair repairs
+        quality = _standard((on_top * share).sum(axis=1) / np.maximum(on_top.sum(axis=1), 1))
+        trusted = np.exp(quality) / np.exp(quality).sum()
+        said = _standard(logit(np.clip(share, EDGE, 1 - EDGE)))
+        fused, seen = np.log(near.mean(axis=0)), np.log(on_top.mean(axis=0) + 0.02)
         topics = len(pairs.topics)
         level = np.bincount(pairs.topic, share, topics) / np.maximum(
             np.bincount(pairs.topic, minlength=topics), 1
         )
-        columns = np.stack([said, fused, on_top, level[pairs.topic]], axis=1)
-        spread = columns.std(axis=0)
-        columns = (columns - columns.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        return np.column_stack([np.ones(len(pairs)), columns])
+        columns = [
+            said,
+            fused,
+            seen,
+            level[pairs.topic],
+            np.log(trusted @ near) - fused,
+            np.log(trusted @ on_top + 0.02) - seen,
+            said * _standard(seen),
+            np.square(_standard(seen)),
+        ]
+        return np.column_stack([np.ones(len(pairs)), *map(_standard, columns)])
 
     def _learned(self, taught: Array) -> list[_Regression]:
         """A regression for each grade above the lowest, from these rows of the sample."""
@@ -324,11 +365,17 @@ class OneStep:
             np.asarray(value + step @ left),
             np.sqrt(squares.sum(axis=1) + np.diag(beyond)),
             2 * squares.sum(axis=1) ** 2 / np.maximum(np.square(squares).sum(axis=1), 1e-300),
-            np.ones(1),
+            np.array([float(self.informed)]),
             parts,
             weight.sum(axis=1) ** 2 / np.maximum(np.square(weight).sum(axis=1), 1e-300),
             beyond,
         )
+
+
+def _standard(values: Floats) -> Floats:
+    """With the mean 0 and the spread 1."""
+    spread = values.std()
+    return np.asarray((values - values.mean()) / (spread if spread > 0 else 1.0))
 
 
 def _grades(odds: list[Floats]) -> Floats:
