@@ -415,7 +415,10 @@ class Steps:
         kept = {name: np.array(figures, np.float64) for name, figures in self.kept.items()}
         claims, wrong, close, wrong_close = kept["claims"].sum(axis=0)
         with np.errstate(invalid="ignore"):
-            by_run, by_couple = np.nanmean(kept["held"], axis=0), np.nanmean(kept["couples"], axis=0)
+            by_run, by_couple = (
+                np.nanmean(kept["held"], axis=0),
+                np.nanmean(kept["couples"], axis=0),
+            )
         return [
             f"{1 - kept['given'].mean():.3f}",
             f"{np.nanmean(kept['held']):.3f}",

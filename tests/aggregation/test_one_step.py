@@ -83,12 +83,10 @@ def test_intervals_hold(made: q.Collection, machine: q.Merged, by: str) -> None:
         known = ~np.isnan(found.low)
         held += ((found.low <= expected) & (expected <= found.high))[known].tolist()
     assert len(held) > 20
-    assert 0.75 < np.mean(held)
+    assert np.mean(held) > 0.75
 
 
-def test_humans_may_use_more_grades_than_the_machine(
-    made: q.Collection, machine: q.Merged
-) -> None:
+def test_humans_may_use_more_grades_than_the_machine(made: q.Collection, machine: q.Merged) -> None:
     graded = q.Qrels(made.truth.pairs, (made.truth.grade * 2).astype(np.int8))
     chosen = q.sample(machine, 90, "weight", runs=made.runs, measure="nDCG@10", seed=1)
     found = q.correct(made.runs, machine, chosen.labelled(graded), "nDCG@10")

@@ -52,7 +52,8 @@ STEPS, LONGEST = 50, 5.0  # of Newton's method, and how far one may go
 DRAWS = 400  # of grades, for nDCG
 EDGE = 0.01  # as sure as a machine is taken to be
 # below these, intervals hold too little (measured: benchmarks.few_labels --only steps)
-FEWEST_EFFECTIVE = 2  # labelled pairs that a score or a difference rests on
+FEWEST_EFFECTIVE = 2.0  # labelled pairs that a score or a difference rests on
+FEWEST_LABELS = 40  # in all
 FEWEST_RELEVANT = 10  # documents of a topic in the middle, for AP and nDCG
 _ABSENT = np.iinfo(np.int32).max  # the rank of what a run does not have
 
@@ -369,6 +370,7 @@ class OneStep:
             parts,
             weight.sum(axis=1) ** 2 / np.maximum(np.square(weight).sum(axis=1), 1e-300),
             beyond,
+            FEWEST_EFFECTIVE,
         )
 
 

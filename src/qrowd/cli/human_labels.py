@@ -46,7 +46,7 @@ def sample(
     """Choose pairs for a human to judge.
 
     Writes `topic doc probability by`, where the probability is that of being chosen. Add a column
-    `grade` with the human's answers, and `qrowd evaluate --human FILE --correct ppi` scores runs
+    `grade` with the human's answers, and `qrowd evaluate --human FILE` scores runs
     with both kinds of labels. The probabilities are what makes the scores right, so keep all rows.
 
     \b

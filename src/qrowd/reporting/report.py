@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 import qrowd
+from qrowd.comparison.baseline import Contrast
 from qrowd.comparison.compare import Comparison
 from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores
@@ -109,6 +110,8 @@ def sections_of(noun: Any, files: Files | None = None) -> list[Section]:
             return [systems.system_section(noun)]
         case Corrected():
             return [systems.corrected_section(noun)]
+        case Contrast():
+            return [systems.contrast_section(noun)]
         case Scores() if noun.axis == "draw":
             return [systems.system_section(intervals(noun))]
         case Scores():
