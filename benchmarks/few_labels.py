@@ -31,13 +31,19 @@ from benchmarks._benchmark import Table, option, run
 from benchmarks._data import dl21, folder
 from qrowd.aggregation.correction import labels_for_ranking
 from qrowd.aggregation.one_step import FEWEST_EFFECTIVE, FEWEST_RELEVANT, OneStep
-from qrowd.budget.sampling_design import probabilities, systematic
+from qrowd.budget.sampling_design import (
+    EVEN_BY_VARIANCE,
+    probabilities,
+    systematic,
+    variance_shares,
+)
 from qrowd.comparison.prediction_powered import Estimate, PairSample, topic_means, weighted_sums
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.runs import RunSet
+from qrowd.data.sample import Sample
 from qrowd.evaluation.linear import is_linear, pair_gains, pair_weights
 from qrowd.evaluation.measure import measures_of
 
@@ -359,16 +365,19 @@ def steps(world: World, options: Options) -> None:
         truth = q.evaluate(runs, gold, names).means()[:, 0]
         counts = np.bincount(gold.pairs.topic, gold.grade >= (2 if name == "dl21" else 1))
         print(f"{name}: {np.median(counts):g} relevant documents in the median topic")
+        worth = variance_shares(machine, runs, measures_of(names))  # as q.sample has it
         for n in options.steps:
             rows = [Steps(truth[m]) for m in range(len(names))]
+            even = EVEN_BY_VARIANCE if options.by == "weight" else 1.0
+            chance = probabilities(worth, n, even)
             for number in range(options.draws):
-                seed = 1_000_000 * (world.seed + 1) + 1000 * n + number
-                chosen = q.sample(machine, n, options.by, runs=runs, measure=names, seed=seed)
-                step = OneStep(runs, machine, chosen.labelled(gold))
+                at = systematic(chance, np.random.default_rng([world.seed, n, number]))
+                chosen = Sample(gold.pairs.select(at), chance[at], options.by, gold.grade[at])
+                step = OneStep(runs, machine, chosen)
                 for row, measure in zip(rows, measures_of(names), strict=True):
                     row.add(step, measure, alone=number % 10 == 0)
-            for row, measure in zip(rows, names, strict=True):
-                table.row(name, measure, n, *row.cells())
+            for row, label in zip(rows, names, strict=True):
+                table.row(name, label, n, *row.cells())
 
 
 class Steps:

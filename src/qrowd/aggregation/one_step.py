@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -90,7 +91,7 @@ class ScoredPool:
         """The runs' expected mean scores."""
         if is_linear(measure):
             gains = p @ pair_gains(measure, np.array(self.scale.grades))
-            return np.asarray(pair_weights(self.runs, self.pairs, measure) @ gains)
+            return np.asarray(self._weights(measure) @ gains)
         total = np.zeros(len(self.runs))
         for topic, ranked in zip(self._task.in_pool.tolist(), self._task.ranked, strict=True):
             if isinstance(measure, NDCG):
@@ -103,7 +104,7 @@ class ScoredPool:
     def influence(self, measure: Measure, p: Floats, at: Array) -> Floats:
         """H[run, pair, grade]: how the grade of a pair of `at` moves a run's expected score."""
         if is_linear(measure):
-            weights = pair_weights(self.runs, self.pairs, measure)[:, at].toarray()
+            weights = self._weights(measure)[:, at].toarray()
             gains = pair_gains(measure, np.array(self.scale.grades))
             return np.asarray(weights[:, :, None] * gains)
         result = np.zeros((len(self.runs), len(at), len(self.scale)))
@@ -115,6 +116,17 @@ class ScoredPool:
             elif isinstance(measure, NDCG):
                 result[:, among] = self._in_ndcg(measure, p, topic, row)
         return result / len(self._task.topics)
+
+    @cached_property
+    def _known_weights(self) -> dict[str, Any]:
+        return {}
+
+    def _weights(self, measure: Measure) -> Any:
+        """Made once: what is expected is asked for at several points."""
+        name = repr(measure)
+        if name not in self._known_weights:
+            self._known_weights[name] = pair_weights(self.runs, self.pairs, measure)
+        return self._known_weights[name]
 
     def _own(self, topic: int) -> slice:
         return slice(self.pairs.topic_starts[topic], self.pairs.topic_starts[topic + 1])
@@ -190,7 +202,7 @@ class _Drawn:
         """[run, draw]."""
         seen = np.flatnonzero(self.shown.any(axis=0))
         # einsum: for small products BLAS wakes its threads, which costs ten times the product
-        return np.einsum("rd,dk->rk", self.shown[:, seen], self.gains[self.code[seen]])
+        return np.asarray(np.einsum("rd,dk->rk", self.shown[:, seen], self.gains[self.code[seen]]))
 
     def over_ideal(self, counts: Array) -> Floats:
         """1 / ideal DCG where there are so many documents of each grade; 0 where all gains are."""

@@ -28,7 +28,7 @@ from qrowd.evaluation.linear import is_linear, pair_weights
 from qrowd.evaluation.measure import Measure, measures_of
 
 _EVEN = {"random": 1.0, "weight": 0.05, "uncertainty": 0.5}  # of the sample is spread evenly
-_EVEN_BY_VARIANCE = 0.1
+EVEN_BY_VARIANCE = 0.1
 _DOUBT = 0.1  # that is always left, however sure a machine is
 
 
@@ -67,7 +67,7 @@ def sample(
         return _topics(pool, pairs, random)
     measures = measures_of(measure)
     if by == "weight" and (len(measures) > 1 or not is_linear(measures[0])):
-        worth, even = _variance(source, runs, measures), _EVEN_BY_VARIANCE
+        worth, even = variance_shares(source, runs, measures), EVEN_BY_VARIANCE
     else:
         worth, even = _worth(source, pool, by, runs, measures[0]), _EVEN[by]
     chance = probabilities(worth, pairs, even)
@@ -109,7 +109,7 @@ def _believed(source: Judgements | Merged | Pairs) -> Floats:
     return np.where(counts > 0, relevant / np.maximum(counts, 1), 0.5)
 
 
-def _variance(
+def variance_shares(
     source: Judgements | Merged | Pairs, runs: RunSet | None, measures: tuple[Measure, ...]
 ) -> Floats:
     """The root of the share that a pair has in the variance of the runs' expected scores."""
