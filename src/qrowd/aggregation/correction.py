@@ -143,10 +143,12 @@ class _Correction:
         if self.method == "human":
             ranked, scores = None, None
             order = np.nan_to_num(np.stack([row[0] for row in rows]))
+            others = dict.fromkeys(("machine", "infap"), np.full(order.shape, np.nan))
         else:
             ranked = self.design.labels_for_ranking(self.seed)
             scores = evaluate(self.design.runs, ranked, measures)
             order = scores.means()[:, 0]
+            others = self.design.others(measures)
         value, *beside = map(np.stack, zip(*rows, strict=True))
         return Corrected(
             measures=tuple(map(repr, measures)),
@@ -156,7 +158,7 @@ class _Correction:
             runs=self.design.runs.runs,
             values=value[:, None, None, :],
             **dict(zip(_ROW, beside, strict=True)),
-            **self.design.others(measures),
+            **others,
             place=places(order),
             estimates=estimates,
             by_topic=scores,
