@@ -217,8 +217,12 @@ class _Correction:
             return nothing, None
         human = self.design.human(measure)
         alone = self._bounded(human, measure, notes)
+        why = "" if is_linear(measure) else self.design.unsure(measure, self.method == "human")
+        if why:  # of AP and nDCG, all that comes from sampled pairs
+            alone = [alone[0], *nothing[:2]]
         if self.method == "human":
-            return alone + alone + self._placed(human), human
+            notes += [why] if why else []
+            return alone + alone + (nothing[:2] if why else self._placed(human)), None
         if self.method == "recalibrate":
             return self._recalibrated(measure, notes) + alone + nothing[:2], None
         if self.method == "rg":
@@ -231,14 +235,13 @@ class _Correction:
                 f"{measure!r}: the machine's labels say nothing about the human ones in this "
                 "sample, so the estimate is that of the human labels alone"
             )
-        if isinstance(measure, AP) and self.design.sample.by == "random":
-            notes.append(_LESS_OFTEN.format(measure))
         bounded = self._bounded(powered, measure, notes)
-        why = self.design.unsure(measure)
+        why = why or self.design.unsure(measure)
         if why:
             notes.append(why)
-            alone = alone if is_linear(measure) else [alone[0], *nothing[:2]]
             return [bounded[0], *nothing[:2], *alone, *nothing[:2]], None
+        if isinstance(measure, AP) and self.design.sample.by == "random":
+            notes.append(_LESS_OFTEN.format(measure))
         return bounded + alone + self._placed(powered), powered
 
     def _placed(self, estimate: Estimate) -> list[Floats]:
@@ -357,8 +360,10 @@ class _Design:
                 inferred[m] = evaluate(self.runs, pool, name).means()[0, 0]
         return {"machine": machine, "infap": inferred}
 
-    def unsure(self, measure: Measure) -> str:
-        """A sentence where intervals would hold too little for another reason than few labels."""
+    def unsure(self, measure: Measure, alone: bool = False) -> str:
+        """A sentence where intervals would hold too little, for all runs; `alone`: without the
+        machine.
+        """
         return ""
 
     @property
@@ -421,7 +426,7 @@ class _Pairwise(_Design):
         """Whether a sample of pairs can estimate it."""
         return can_step(measure)
 
-    def unsure(self, measure: Measure) -> str:
+    def unsure(self, measure: Measure, alone: bool = False) -> str:
         """One step needs labels to learn from; AP and nDCG of topics with few relevant documents
         depend on which ones.
         """
@@ -432,7 +437,7 @@ class _Pairwise(_Design):
                 f"{measure!r} has no intervals: from {self.labels} human labels they held too "
                 f"little; judge {FEWEST_LABELS} pairs"
             )
-        relevant = self._stepped.relevant(measure)
+        relevant = (self._stepped.alone if alone else self._stepped).relevant(measure)
         if relevant >= FEWEST_RELEVANT:
             return ""
         return (

@@ -245,7 +245,7 @@ class OneStep:
         said = self.machine.posterior[self.at]
         return bool(np.ptp(said, axis=0).any()) if len(said) else False
 
-    @property
+    @cached_property
     def alone(self) -> OneStep:
         """The same where the machine says the same of all pairs."""
         even = np.full_like(self.machine.posterior, 1 / len(self.machine.scale))
