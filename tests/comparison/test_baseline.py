@@ -141,5 +141,7 @@ def test_a_report_begins_with_corrected_scores(files: Path) -> None:
     done = run(command, [*asked, "--runs", f"{at}/all.run"])
     assert done.exit_code == 0, done.output
     page = (files / "page.html").read_text(encoding="utf-8")
+    assert "corrected by the human labels of 150 pairs" in page  # which system is best
+    assert "Let a trusted person judge" not in page
     first = page.index("Systems, corrected by human labels")
     assert first < page.index("Systems against run02") < page.index("What was done")

@@ -82,7 +82,9 @@ def report(
         return Report(title, lead, (), (*sections, _again(commands)), made)
     first = studies[0]
     sections.append(_again(commands, f" Seed {first.seed}."))
-    return Report(title, lead_of(first), facts_of(first), tuple(sections), made, verdicts_of(first))
+    corrected = next((noun for noun in nouns if isinstance(noun, Corrected)), None)
+    verdicts = verdicts_of(first, corrected)
+    return Report(title, lead_of(first), facts_of(first), tuple(sections), made, verdicts)
 
 
 def sections_of(noun: Any, files: Files | None = None) -> list[Section]:
