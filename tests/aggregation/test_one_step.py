@@ -14,7 +14,7 @@ from qrowd.evaluation.measure import measures_of
 
 @pytest.fixture(scope="module")
 def made() -> q.Collection:
-    return q.simulate(topics=8, documents=30, runs=5, assessors=6, votes=3, seed=4)
+    return q.simulate(topics=8, documents=60, runs=5, assessors=6, votes=3, prevalence=0.5, seed=4)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def test_influence_is_what_a_grade_moves(made: q.Collection, name: str) -> None:
     chance = np.random.default_rng(1).uniform(0.05, 0.6, len(pairs))
     p = np.stack([1 - chance, chance], axis=1)
     (measure,) = measures_of(name)
-    at = np.array([0, 7, 100, 239])
+    at = np.array([0, 7, 100, 479])
     influence = pool.influence(measure, p, at)
     for pair, by in zip(at, influence.transpose(1, 2, 0), strict=True):
         # nDCG is drawn, with the same coins on both sides

@@ -18,7 +18,9 @@ NAMES = ["P@10", "AP", "nDCG@10"]
 
 @pytest.fixture(scope="module")
 def made() -> q.Collection:
-    return q.simulate(topics=12, documents=80, assessors=5, votes=3, runs=6, prevalence=0.3, seed=4)
+    return q.simulate(
+        topics=12, documents=80, assessors=5, votes=3, runs=6, prevalence=0.45, seed=4
+    )
 
 
 @pytest.fixture(scope="module")
