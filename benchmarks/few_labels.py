@@ -423,17 +423,15 @@ class Steps:
         """Of a row of the table; coverage is that of all intervals that can be computed."""
         kept = {name: np.array(figures, np.float64) for name, figures in self.kept.items()}
         claims, wrong, close, wrong_close = kept["claims"].sum(axis=0)
-        with np.errstate(invalid="ignore"):
-            by_run, by_couple = (
-                np.nanmean(kept["held"], axis=0),
-                np.nanmean(kept["couples"], axis=0),
-            )
+        known = ~np.isnan(kept["couples"]).all(axis=0)  # of some couples there is never an interval
+        by_couple = np.nanmean(kept["couples"][:, known], axis=0)
+        by_run = np.nanmean(kept["held"], axis=0)
         return [
             f"{1 - kept['given'].mean():.3f}",
             f"{np.nanmean(kept['held']):.3f}",
             f"{np.nanmin(by_run):.3f}",
             f"{np.nanmean(kept['couples']):.3f}",
-            f"{np.nanpercentile(by_couple, 5):.3f}",
+            f"{np.percentile(by_couple, 5):.3f}",
             f"{np.nanmean(kept['couples'][:, self.near]):.3f}",
             f"{kept['miss'].mean():+.4f}",
             f"{np.nanmean(kept['half']):.4f}",

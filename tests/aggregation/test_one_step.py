@@ -14,7 +14,7 @@ from qrowd.evaluation.measure import measures_of
 
 @pytest.fixture(scope="module")
 def made() -> q.Collection:
-    return q.simulate(topics=8, documents=60, runs=5, assessors=6, votes=3, prevalence=0.5, seed=4)
+    return q.simulate(topics=8, documents=60, runs=5, assessors=6, votes=3, prevalence=0.6, seed=4)
 
 
 @pytest.fixture(scope="module")

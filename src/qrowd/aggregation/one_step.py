@@ -55,7 +55,7 @@ EDGE = 0.01  # as sure as a machine is taken to be
 # below these, intervals hold too little (measured: benchmarks.few_labels --only steps)
 FEWEST_EFFECTIVE = 2.0  # labelled pairs that a score or a difference rests on
 FEWEST_LABELS = 40  # in all
-FEWEST_RELEVANT = 20  # documents of a topic in the middle, for AP and nDCG
+FEWEST_RELEVANT = 25  # documents of a topic in the middle, for AP and nDCG
 _ABSENT = np.iinfo(np.int32).max  # the rank of what a run does not have
 
 
