@@ -52,8 +52,8 @@ _NO_LEVEL = (
 
 
 _LESS_OFTEN = (
-    "{!r} from pairs chosen at random: where it was measured, 90 % intervals held 80 to 89 of 100 "
-    "scores; pairs chosen by weight are twice as good"
+    "{!r} from pairs chosen at random: intervals hold less often than they say, and are wider than "
+    "those from pairs chosen by weight"
 )
 
 

@@ -74,8 +74,8 @@ class Reusability(Readable, Framed):
 
     def frame_columns(self) -> dict[str, Coded | Array]:
         """`measure run group full without change place place_without`, runs in groups only."""
-        m, run = np.nonzero(np.broadcast_to(self.group >= 0, self.full.shape))
-        run = run.astype(np.int32)
+        m, columns = np.nonzero(np.broadcast_to(self.group >= 0, self.full.shape))
+        run = columns.astype(np.int32)
         return {
             "measure": np.array(self.measures, object)[m],
             "run": Coded(self.runs, run),
