@@ -41,7 +41,8 @@ def groups_of(runs: RunSet) -> dict[str, str]:
 
 def by_loops(runs: RunSet, qrels: Qrels, own: list[str], depth: int) -> tuple[int, np.ndarray]:
     """Judged pairs that only these runs have so far up, and the runs' AP without them."""
-    mine, others = set(), set()
+    mine: set[tuple[str, int]] = set()
+    others: set[tuple[str, int]] = set()
     for t, topic in enumerate(runs.topics):
         lists, _ = runs.lists(t)
         for name, documents in zip(runs.runs, lists, strict=True):
