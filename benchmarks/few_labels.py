@@ -8,7 +8,13 @@ relevant. Samples of pairs (at random, by weight) and of topics; coverage is tha
 widths are over those of human-only intervals from as many random pairs, or from the same topics.
 Then coverage by the effective number of labelled pairs, here and on two made collections; other
 ways: five judges at once, one of whom covers a sixth of the pool; Rogan and Gladen's formula;
-bootstrap quantiles. Last, the order of systems.
+bootstrap quantiles. Then the order of systems.
+
+Last (`steps`) P, DCG, AP and nDCG from pairs sampled by weight for all four at once: runs and
+differences of runs, graded; grade 3 only; a made pool in which topics have few relevant documents;
+and TREC-8 with three made machines, whose errors differ by topic. Claims are differences whose 95 %
+interval leaves out 0. Widths are over those of human labels alone from the same pairs (Hajek's
+estimate; for AP and nDCG one step without the machine), in every tenth sample.
 """
 
 from __future__ import annotations
@@ -18,24 +24,33 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 import qrowd as q
 from benchmarks._benchmark import Table, option, run
-from benchmarks._data import dl21
+from benchmarks._data import dl21, folder
 from qrowd.aggregation.correction import labels_for_ranking
-from qrowd.budget.sampling_design import probabilities, systematic
+from qrowd.aggregation.one_step import FEWEST_EFFECTIVE, FEWEST_RELEVANT, OneStep
+from qrowd.budget.sampling_design import (
+    EVEN_BY_VARIANCE,
+    probabilities,
+    systematic,
+    variance_shares,
+)
 from qrowd.comparison.prediction_powered import Estimate, PairSample, topic_means, weighted_sums
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.runs import RunSet
-from qrowd.evaluation.linear import pair_weights
+from qrowd.data.sample import Sample
+from qrowd.evaluation.linear import is_linear, pair_gains, pair_weights
 from qrowd.evaluation.measure import measures_of
 
 LINEAR, ALL = ("P@10", "DCG@10"), ("P@10", "DCG@10", "nDCG@10", "AP")
 ALONE = "human only"
-PARTS = ("pairs", "effective", "topics", "ways", "ranking")
+PARTS = ("pairs", "effective", "topics", "ways", "ranking", "steps")
+COLLECTIONS = ("dl21", "dl21, grade 3", "made", "trec8")
 EFFECTIVE = (1, 3, 5, 7, 10, 15, 20, 30, 50)
 FIVE = (
     "cmp-gpt4o-binary",
@@ -53,10 +68,22 @@ class Options:
     collection: int = 53  # topics of DL 2021
     pairs: tuple[int, ...] = (300, 700, 1400)
     topics: tuple[int, ...] = (5, 10, 20)
+    steps: tuple[int, ...] = (100, 200, 300, 700)  # pairs, in the last part
+    draws: int = 200  # samples of each size there
+    collections: tuple[str, ...] = option(COLLECTIONS, choices=COLLECTIONS)
+    by: str = "weight"
     only: tuple[str, ...] = option(PARTS, choices=PARTS)
 
 
-SHORT = Options(samples=2, collection=8, pairs=(300,), topics=(5,))
+SHORT = Options(
+    samples=2,
+    collection=8,
+    pairs=(300,),
+    topics=(5,),
+    steps=(100,),
+    draws=2,
+    collections=("made",),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,6 +316,147 @@ def by_correct(
     ]
 
 
+# --- AP and nDCG too ------------------------------------------------------------------------------
+
+
+def graded(name: str, topics: int) -> tuple[Merged, Qrels, RunSet, tuple[str, ...]]:
+    """A machine, gold, runs and the measures of a collection."""
+    plain = ("P@10", "DCG@10", "AP", "nDCG@10")
+    if name.startswith("dl21"):
+        crowd, gold, runs = dl21(topics)
+        machine: Merged = q.get("mv").fit(crowd)
+        if name == "dl21":
+            return machine, gold, runs, ("P(rel=2)@10", "DCG@10", "AP(rel=2)", "nDCG@10")
+        return machine, gold.binary(3), runs, plain
+    if name == "made":
+        made = q.simulate(
+            topics=50, documents=150, runs=20, prevalence=0.05, assessors=9, votes=3, seed=3
+        )
+        assert made.runs is not None
+        return q.get("mv").fit(made.judgements), made.truth, made.runs, plain
+    gold = q.read_qrels(folder("trec8_t21") / "nist.qrels.gz").binary(1)
+    runs = q.read_runs(str(folder("trec8_t21") / "runs" / "*"))
+    random, each = np.random.default_rng(1), (3, len(gold.topics))
+    topic = gold.pairs.topic
+    hits = random.uniform(0.5, 0.9, each)[:, topic]
+    alarms = random.uniform(0.02, 0.15, each)[:, topic]
+    says = random.random((3, len(gold))) < np.where(gold.grade > 0, hits, alarms)
+    judge, pair = np.nonzero(np.ones_like(says))
+    crowd = Judgements.of(
+        gold.pairs.topic_names[pair],
+        gold.pairs.document_names[pair],
+        np.array(["one", "two", "three"])[judge],
+        says[judge, pair].astype(np.int8),
+    )
+    return q.get("mv").fit(crowd), gold, runs, plain
+
+
+def steps(world: World, options: Options) -> None:
+    """Coverage of runs and of couples in one step."""
+    title = f"One step, by {options.by}: coverage of 90 % intervals, {options.draws} samples a row"
+    table = Table(
+        *("collection", "measure", "pairs", "without", "runs", "worst run", "couples"),
+        *("5th percentile", "neighbours", "bias", "half width", "of human only"),
+        *("couples' half", "claims", "wrong", "neighbours' claims", "wrong there"),
+        title=title,
+    )
+    for name in options.collections:
+        machine, gold, runs, names = graded(name, options.collection)
+        truth = q.evaluate(runs, gold, names).means()[:, 0]
+        counts = np.bincount(gold.pairs.topic, gold.grade >= (2 if name == "dl21" else 1))
+        print(f"{name}: {np.median(counts):g} relevant documents in the median topic")
+        worth = variance_shares(machine, runs, measures_of(names))  # as q.sample has it
+        for n in options.steps:
+            rows = [Steps(truth[m]) for m in range(len(names))]
+            even = EVEN_BY_VARIANCE if options.by == "weight" else 1.0
+            chance = probabilities(worth, n, even)
+            for number in range(options.draws):
+                at = systematic(chance, np.random.default_rng([world.seed, n, number]))
+                chosen = Sample(gold.pairs.select(at), chance[at], options.by, gold.grade[at])
+                step = OneStep(runs, machine, chosen)
+                for row, measure in zip(rows, measures_of(names), strict=True):
+                    row.add(step, measure, alone=number % 10 == 0)
+            for row, label in zip(rows, names, strict=True):
+                table.row(name, label, n, *row.cells())
+
+
+class Steps:
+    """Figures of one measure, over samples."""
+
+    def __init__(self, truth: Floats) -> None:
+        self.truth = truth
+        self.first, self.second = np.triu_indices(len(truth), 1)
+        order = np.argsort(np.argsort(-truth, kind="stable"))
+        self.near = np.abs(order[self.first] - order[self.second]) == 1
+        self.kept: dict[str, list[Any]] = {}
+
+    def add(self, step: OneStep, measure: q.Measure, alone: bool) -> None:
+        """One sample."""
+        estimate = step.of(measure)
+        miss = estimate.value - self.truth
+        half = np.subtract(*estimate.interval(0.9)[::-1]) / 2
+        assert estimate.effective is not None
+        given = (estimate.effective >= FEWEST_EFFECTIVE) & ~np.isnan(half)
+        given &= step.relevant(measure) >= FEWEST_RELEVANT
+        error, freedom = (each[self.first, self.second] for each in estimate.couples())
+        apart = self.truth[self.first] - self.truth[self.second]
+        found = estimate.value[self.first] - estimate.value[self.second]
+        sure = freedom >= 2 * FEWEST_EFFECTIVE
+        claim = sure & (np.abs(found) > stdtrit(freedom, 0.975) * error)
+        wrong = claim & (np.sign(found) != np.sign(apart))
+        wide = np.where(sure, stdtrit(freedom, 0.95) * error, np.nan)
+        figures = {
+            "given": given,
+            "held": np.where(np.isnan(half), np.nan, np.abs(miss) <= half),
+            "miss": miss,
+            "half": half,
+            "couples": np.where(sure, np.abs(found - apart) <= wide, np.nan),
+            "wide": wide,
+            "claims": [claim.sum(), wrong.sum(), claim[self.near].sum(), wrong[self.near].sum()],
+        }
+        if alone:
+            figures["over"] = np.nanmean(half) / np.nanmean(alone_half(step, measure))
+        for name, figure in figures.items():
+            self.kept.setdefault(name, []).append(figure)
+
+    def cells(self) -> list[str]:
+        """Of a row of the table; coverage is that of all intervals that can be computed."""
+        kept = {name: np.array(figures, np.float64) for name, figures in self.kept.items()}
+        claims, wrong, close, wrong_close = kept["claims"].sum(axis=0)
+        known = ~np.isnan(kept["couples"]).all(axis=0)  # of some couples there is never an interval
+        by_couple = np.nanmean(kept["couples"][:, known], axis=0)
+        by_run = np.nanmean(kept["held"], axis=0)
+        return [
+            f"{1 - kept['given'].mean():.3f}",
+            f"{np.nanmean(kept['held']):.3f}",
+            f"{np.nanmin(by_run):.3f}",
+            f"{np.nanmean(kept['couples']):.3f}",
+            f"{np.percentile(by_couple, 5):.3f}",
+            f"{np.nanmean(kept['couples'][:, self.near]):.3f}",
+            f"{kept['miss'].mean():+.4f}",
+            f"{np.nanmean(kept['half']):.4f}",
+            f"{kept['over'].mean():.2f}",
+            f"{np.nanmean(kept['wide']):.4f}",
+            f"{claims:.0f}",
+            f"{wrong / max(claims, 1):.4f}",
+            f"{close:.0f}",
+            f"{wrong_close / max(close, 1):.4f}",
+        ]
+
+
+def alone_half(step: OneStep, measure: q.Measure) -> Floats:
+    """Half the width of intervals from human labels alone."""
+    if is_linear(measure):
+        gains = pair_gains(measure, step.sample.qrels.grade)
+        nobody = np.zeros((len(step.machine.pairs), 0))
+        sample = PairSample(step.at, gains, step.sample.probability, nobody)
+        weights = pair_weights(step.runs, step.machine.pairs, measure)
+        low, high = weighted_sums(weights, sample).interval(0.9)
+    else:
+        low, high = step.alone.of(measure).interval(0.9)
+    return np.asarray((high - low) / 2)
+
+
 def main(options: Options) -> None:
     """All tables."""
     crowd, graded, runs = dl21(options.collection)
@@ -297,7 +465,7 @@ def main(options: Options) -> None:
     assert gold.pairs == merged.pairs
     world = World(gold, merged, runs, crowd, options.seed)
     print(f"{options.samples} samples, seed {options.seed}")
-    parts = (over_pairs, by_effective, over_topics, other_ways, ranking)
+    parts = (over_pairs, by_effective, over_topics, other_ways, ranking, steps)
     for name, part in zip(PARTS, parts, strict=True):
         if name in options.only:
             part(world, options)

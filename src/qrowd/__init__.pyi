@@ -13,6 +13,7 @@ from qrowd.content.hypothesis import ClusterTest as ClusterTest
 from qrowd.simulation.collection import Collection as Collection
 from qrowd.comparison.compare import Comparison as Comparison
 from qrowd.data.consensus import Consensus as Consensus
+from qrowd.comparison.baseline import Contrast as Contrast
 from qrowd.comparison.prediction_powered import Corrected as Corrected
 from qrowd.budget.couples import Couples as Couples
 from qrowd.budget.curves import Curves as Curves
@@ -40,6 +41,7 @@ from qrowd.data.qrels import Qrels as Qrels
 from qrowd.data.qrels import QrelsSet as QrelsSet
 from qrowd.io.release import Release as Release
 from qrowd.reporting.parts import Report as Report
+from qrowd.comparison.pooling import Reusability as Reusability
 from qrowd.data.runs import RunSet as RunSet
 from qrowd.data.sample import Sample as Sample
 from qrowd.data.scale import Scale as Scale
@@ -52,8 +54,10 @@ from qrowd.data.qrels import SoftQrelsSet as SoftQrelsSet
 from qrowd.reporting.study import Study as Study
 from qrowd.comparison.systems import SystemComparison as SystemComparison
 from qrowd.data.topics import Topics as Topics
+from qrowd.comparison.pooling import Unjudged as Unjudged
 from qrowd.content.vectors import Vectors as Vectors
 from qrowd.budget.worklist import Worklist as Worklist
+from qrowd.comparison.baseline import against as against
 from qrowd.quality.agreement import agreement as agreement
 from qrowd.comparison.anova import anova as anova
 from qrowd.quality.assessors import assessors as assessors
@@ -75,6 +79,7 @@ from qrowd.aggregation.revision import inform as inform
 from qrowd.comparison.intervals import intervals as intervals
 from qrowd.aggregation.run_scores import judges as judges
 from qrowd.quality.agreement import krippendorff_alpha as krippendorff_alpha
+from qrowd.comparison.pooling import leave_out_runs as leave_out_runs
 from qrowd.comparison.correlation import max_drop as max_drop
 from qrowd.registry import measure as measure
 from qrowd.registry import method as method
@@ -90,6 +95,7 @@ from qrowd.io.judgements import read_assessors as read_assessors
 from qrowd.io.qrels import read_choice as read_choice
 from qrowd.io.documents import read_documents as read_documents
 from qrowd.io.judgements import read_features as read_features
+from qrowd.io.runs import read_groups as read_groups
 from qrowd.io.judgements import read_judgements as read_judgements
 from qrowd.io.orders import read_orders as read_orders
 from qrowd.io.qrels import read_pairs as read_pairs
@@ -122,6 +128,7 @@ from qrowd.comparison.correlation import tau_b as tau_b
 from qrowd.content.vectors import tfidf as tfidf
 from qrowd.budget.worklist import undecided as undecided
 from qrowd.aggregation.correction import uniform_scores as uniform_scores
+from qrowd.comparison.pooling import unjudged as unjudged
 from qrowd.budget.loop import vote_by_vote as vote_by_vote
 from qrowd.content.similarity import with_text as with_text
 from qrowd.aggregation.judgements.auto import Automatic as Automatic

@@ -133,9 +133,21 @@ def test_what_cannot_be_estimated_is_said(made: q.Collection, machine: Merged) -
     assert np.isnan(found.value).all()
     assert "8 human labels are too few" in found.notes[0]
     some = q.sample(machine, 100).labelled(made.truth)
-    found = q.correct(made.runs, machine, some, "AP")
+    found = q.correct(made.runs, machine, some, "RR")
     assert np.isnan(found.value).all()
     assert "sample whole topics" in found.notes[0]
+    found = q.correct(made.runs, machine, some, "AP")
+    assert np.isfinite(found.value).all()
+    rich = q.simulate(topics=8, documents=80, prevalence=0.5, votes=3, runs=3, seed=1)
+    merged = q.get("mv").fit(rich.judgements)
+    found = q.correct(rich.runs, merged, q.sample(merged, 90).labelled(rich.truth), "AP")
+    assert np.isfinite(found.low).all()
+    assert any("AP from pairs chosen at random" in note for note in found.notes)
+    thirty = q.sample(machine, 30).labelled(made.truth)
+    found = q.correct(made.runs, machine, thirty, "AP")
+    assert np.isfinite(found.value).all()
+    assert np.isnan(found.low).all()
+    assert any("judge 40 pairs" in note for note in found.notes)
     none = q.Qrels(some.pairs, np.zeros(100, np.int8))
     found = q.correct(made.runs, machine, none, "P@10", sampled="random")
     assert np.isnan(found.human_low).all()
@@ -155,24 +167,40 @@ def test_recalibrated_scores_have_no_interval(made: q.Collection, machine: Merge
     assert sorted(found.place[0]) == sorted(q.places(found.value[0]))
 
 
+def test_topics_with_few_relevant_documents_have_no_interval() -> None:
+    made = q.simulate(topics=30, documents=80, runs=5, prevalence=0.04, votes=3, seed=3)
+    machine = q.get("mv").fit(made.judgements)
+    few = q.sample(machine, 200, "weight", runs=made.runs, measure=["AP", "P@10"], seed=1)
+    found = q.correct(made.runs, machine, few.labelled(made.truth), ["AP", "P@10"])
+    assert np.isfinite(found.value).all()
+    assert np.isnan(found.low[0]).all()
+    assert np.isnan(found.place_low[0]).all()
+    assert np.isfinite(found.low[1]).all()
+    assert any(
+        re.search(r"AP has no intervals: .* about \d+ relevant", note) for note in found.notes
+    )
+
+
 def test_runs_with_few_labelled_pairs_have_no_interval() -> None:
-    """100 labels of a large pool are five in a run's top ten: intervals held .8, not .9."""
+    """100 labels of a large pool are five in a run's top ten: from human labels alone, intervals
+    held .8, not .9.
+    """
     made = q.simulate(topics=40, documents=100, assessors=9, votes=3, runs=6, seed=4)
     machine = q.get("mv").fit(made.judgements)
     few = q.sample(machine, 60, seed=1).labelled(made.truth)
     found = q.correct(made.runs, machine, few, "P@10")
     assert not np.isnan(found.value).any()
-    assert np.isnan(found.low).all()
     assert np.isnan(found.human_low).all()
     note = next(note for note in found.notes if "runs have no interval" in note)
     (wanted,) = map(int, re.findall(r"about (\d+) labels", note))
     assert 60 < wanted < 1000
     more = q.sample(machine, wanted, seed=2).labelled(made.truth)
     found = q.correct(made.runs, machine, more, "P@10")
-    assert not np.isnan(found.low).any()
+    assert not np.isnan(found.human_low).any()
     by_weight = q.sample(machine, 60, by="weight", runs=made.runs, seed=1).labelled(made.truth)
     found = q.correct(made.runs, machine, by_weight, "P@10")
     assert not np.isnan(found.low).any()
+    assert not np.isnan(found.human_low).any()
 
 
 def test_bad_labels_are_refused(made: q.Collection, machine: Merged) -> None:
@@ -184,7 +212,7 @@ def test_bad_labels_are_refused(made: q.Collection, machine: Merged) -> None:
         q.correct(made.runs, machine, outside, "P@10", sampled="random")
     graded = q.Qrels(some.pairs, some.qrels.grade * 3)
     with pytest.raises(ScaleError, match=r"grades 0 3 .*--gold-rel"):
-        q.correct(made.runs, machine, graded, "P@10", sampled="random")
+        q.correct(made.runs, machine, graded, "P@10", sampled="random", method="rg")
     with pytest.raises(InputError, match="pairs have no human label"):
         q.correct(made.runs, machine, some.qrels, "AP", sampled="topic")
     with pytest.raises(ParameterError, match="method must be one of ppi, recalibrate, rg"):
@@ -242,12 +270,13 @@ def test_the_whole_way_by_command(files: Path, made: q.Collection) -> None:
     assert done.exit_code == 0, done.output
     assert "a human must judge" in done.output
     header = (files / "out.tsv").read_text().splitlines()[0].split("\t")
-    assert header == ["run", "measure", "value", "low", "high", "human", "human_low", "human_high"]
+    expected = ["run", "measure", "value", "low", "high", "human", "human_low", "human_high"]
+    assert header == [*expected, "machine", "infap", "place", "place_low", "place_high"]
     machine = q.get("mv").fit(made.judgements)
     sample = q.read_sample(files / "few.tsv")
-    expected = q.correct(made.runs, machine, sample, "P@10").to_polars()
+    found = q.correct(made.runs, machine, sample, "P@10").to_polars()
     written = pl.read_csv(files / "out.tsv", separator="\t")
-    np.testing.assert_allclose(written["value"], expected["value"])
+    np.testing.assert_allclose(written["value"], found["value"])
     shown = run(command, asked)
     assert "human only" in shown.output
     assert "150 of 600 pairs were judged" in shown.output
@@ -257,7 +286,7 @@ def test_measures_that_the_labels_can_correct(files: Path, made: q.Collection) -
     run, at = CliRunner().invoke, str(files)
     asked = ["evaluate", "--runs", f"{at}/all.run", "--judgements", f"{at}/llm.tsv", "--json"]
     expected = {
-        ("random", "ppi"): {"P@10", "DCG@10"},
+        ("random", "ppi"): {"P@10", "AP", "nDCG@10"},
         ("random", "rg"): {"P@10"},
         ("topic", "ppi"): {"AP", "nDCG@20"},
     }
@@ -268,7 +297,8 @@ def test_measures_that_the_labels_can_correct(files: Path, made: q.Collection) -
         done = run(command, [*asked, "--human", f"{at}/few.tsv", "--correct", how])
         rows = json.loads(done.stdout)["rows"]
         assert {row["measure"] for row in rows} == names
-        bounded = [row for row in rows if row["measure"] != "DCG@10"]
+        bounded = [row for row in rows if row["low"] is not None]
+        assert {"P@10", "AP"} & {row["measure"] for row in bounded}
         assert all(0 <= row["low"] <= row["value"] <= row["high"] <= 1 for row in bounded)
 
 
@@ -277,7 +307,7 @@ def test_misuse_by_command(files: Path) -> None:
     asked = ["evaluate", "--runs", f"{at}/all.run", "--judgements", f"{at}/llm.tsv"]
     alone = run(command, [*asked, "--correct", "ppi"])
     assert isinstance(alone.exception, UsageError)
-    assert "give both" in str(alone.exception)
+    assert "name them with --human" in str(alone.exception)
     (files / "far.qrels").write_text("1 0 nosuch 1\n", encoding="utf-8")
     far = run(
         command, [*asked, "--correct", "ppi", "--human", f"{at}/far.qrels", "--sampled", "random"]

@@ -198,8 +198,11 @@ def test_scores_by_command(lists: q.Collection, capsys: pytest.CaptureFixture[st
     inside = [row["low"] <= names[row["run"]] <= row["high"] for row in known.to_dicts()]
     assert len(inside) >= 6
     assert np.mean(inside) > 0.6
+    main([*SCORED, "--method", "mv", *LISTS, "-m", "RR", "--json"])
+    assert "cannot be estimated from a sample" in json.loads(capsys.readouterr().out)["notes"][0]
     main([*SCORED, "--method", "mv", *LISTS, "-m", "AP", "--json"])
-    assert "no weighted sum over pairs" in json.loads(capsys.readouterr().out)["notes"][0]
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert all(0 < row["value"] < 1 for row in rows)
     main(
         ["next", "judged.tsv", "--goal", "relevant", "--runs", "runs.tsv", "-n", "9", "-o", "r.tsv"]
     )

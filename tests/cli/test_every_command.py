@@ -272,6 +272,9 @@ def test_a_shared_option_works(
     if (flag == "--gold" and path == "evaluate") or (flag == "--method" and path == "evaluate"):
         line = "evaluate --runs runs --judgements crowd.tsv.gz"
         line += "" if flag == "--method" else " --method ds"
+    if path == "compare" and flag in ("--gold-rel", "--runs", "--method"):
+        line = "compare --systems -m P@10 --judgements crowd.tsv.gz --human few.qrels"
+        line += " --sampled random" + ("" if flag == "--runs" else " --runs runs")
     if flag == "--gold" and path == "rank borda":
         line = "rank gauss-rank crowd.tsv.gz orders.tsv"
     if flag == "--gold" and path == "aware aware-uni":

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from qrowd import registry
+from qrowd.aggregation.one_step import FEWEST_LABELS, FEWEST_RELEVANT, OneStep, can_step
 from qrowd.aggregation.revision import recalibrate
 from qrowd.comparison import prediction_powered
 from qrowd.comparison.correlation import places
@@ -27,6 +28,7 @@ from qrowd.errors import InputError, ParameterError, ScaleError, UsageError, req
 from qrowd.evaluation.engine import evaluate
 from qrowd.evaluation.linear import is_linear, pair_gains, pair_weights
 from qrowd.evaluation.measure import Measure, measures_of
+from qrowd.evaluation.measures.average_precision import AP
 from qrowd.evaluation.measures.gain import DCG
 from qrowd.evaluation.measures.precision import P
 from qrowd.evaluation.notes import provenance_notes
@@ -34,12 +36,10 @@ from qrowd.rendering import percent
 
 METHODS = ("ppi", "recalibrate", "rg", "human")
 FEWEST_PAIRS, FEWEST_TOPICS = 10, 3
-FEWEST_EFFECTIVE = (
-    15  # labelled pairs that a run's score rests on: below, intervals hold too little
-)
+NOT_SAMPLED = -1  # to infAP: in the pool, but not judged
 _PER_JUDGE = 10  # labels for each judge whose weight is learned
 _SURE = 4.0  # F of one judge's labels, from which on they count as related to the human ones
-_BESIDE = ("low", "high", "human", "human_low", "human_high")
+_ROW = ("low", "high", "human", "human_low", "human_high", "place_low", "place_high")
 _ALIKE = (
     "rg takes the judge to err alike in all runs; where it does not, its intervals do not hold; "
     "ppi needs no such assumption"
@@ -48,6 +48,12 @@ _NO_LEVEL = (
     "recalibrate is good for the order of systems: the level of its scores depends on a model of "
     "the machine's errors, and intervals over that model's draws hardly ever held, so there are "
     "none; ppi has intervals"
+)
+
+
+_LESS_OFTEN = (
+    "{!r} from pairs chosen at random: intervals hold less often than they say, and are wider than "
+    "those from pairs chosen by weight"
 )
 
 
@@ -67,14 +73,15 @@ def correct(
 
     `machine`: merged labels (one judge) or judgements (each assessor a judge, all at once).
     `human`: a `Sample` with grades; plain qrels need `sampled`: 'random' (pairs) or 'topic' (whole
-    topics). `ppi` is prediction-powered inference: P, DCG and RBP from sampled pairs, any measure
-    from sampled topics. `recalibrate` scores under recalibrated labels: for the order of systems,
-    without intervals. `rg` corrects P by the judge's sensitivity and specificity (Rogan & Gladen
-    1978). The human-only estimate is always beside it; with `human` there is nothing else, and
-    `machine` only says what the pool is. The target are the scores that a human who
-    judged the whole pool would give. Intervals need 15 labelled pairs' worth for a run and measure.
-    `quantiles`: the intervals of `ppi` and of the human labels alone are by Student's t, or by a
-    bootstrap, which need not lie evenly about the value.
+    topics). `ppi` is prediction-powered inference: P, DCG, RBP, AP and nDCG from sampled pairs (in
+    one step, see `aggregation.one_step`), any measure from sampled topics. `recalibrate` scores
+    under recalibrated labels: for the order of systems, without intervals. `rg` corrects P by the
+    judge's sensitivity and specificity (Rogan & Gladen 1978). The human-only estimate is always
+    beside it; with `human` there is nothing else, and `machine` only says what the pool is. The
+    target are the scores that a human who judged the whole pool would give. Intervals need enough
+    labelled pairs for a run and measure. Human labels of pairs may have grades that the merged
+    machine does not know. `quantiles`: the intervals of `ppi` and of the human labels alone are by
+    Student's t, or by a bootstrap, which need not lie evenly about the value.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=8, documents=60, assessors=9, votes=3, runs=5, seed=2)
@@ -131,12 +138,17 @@ class _Correction:
         """The corrected scores of these measures."""
         short = self.design.too_few()
         notes: list[str] = ([short] if short else []) + self._partial_judges() + self._told()
-        rows = [self._blank() if short else self._of(measure, notes) for measure in measures]
+        made = [self._blank() if short else self._of(measure, notes) for measure in measures]
+        rows, estimates = [row for row, _ in made], tuple(estimate for _, estimate in made)
         if self.method == "human":
+            ranked, scores = None, None
             order = np.nan_to_num(np.stack([row[0] for row in rows]))
+            others = dict.fromkeys(("machine", "infap"), np.full(order.shape, np.nan))
         else:
-            ranked = labels_for_ranking(self._merged(), self.design.sample.qrels, self.seed)
-            order = evaluate(self.design.runs, ranked, measures).means()[:, 0]
+            ranked = self.design.labels_for_ranking(self.seed)
+            scores = evaluate(self.design.runs, ranked, measures)
+            order = scores.means()[:, 0]
+            others = self.design.others(measures)
         value, *beside = map(np.stack, zip(*rows, strict=True))
         return Corrected(
             measures=tuple(map(repr, measures)),
@@ -145,8 +157,12 @@ class _Correction:
             topics=Index.of([MEAN]),
             runs=self.design.runs.runs,
             values=value[:, None, None, :],
-            **dict(zip(_BESIDE, beside, strict=True)),
+            **dict(zip(_ROW, beside, strict=True)),
+            **others,
             place=places(order),
+            estimates=estimates,
+            by_topic=scores,
+            believed=ranked,
             method=self.method,
             level=self.level,
             unit=self.design.unit,
@@ -185,41 +201,53 @@ class _Correction:
         notes = provenance_notes(machine.provenance, self.design.runs)
         return [*notes, *([given] if seen else [])]
 
-    def _merged(self) -> Merged:
-        """The machines as one."""
-        if isinstance(self.design.machine, Merged):
-            return self.design.machine
-        merged: Merged = registry.get("mv").fit(self.design.machine)
-        return merged
+    def _blank(self) -> tuple[list[Floats], Estimate | None]:
+        return [np.full(len(self.design.runs), np.nan)] * (1 + len(_ROW)), None
 
-    def _blank(self) -> list[Floats]:
-        return [np.full(len(self.design.runs), np.nan)] * 6
-
-    def _of(self, measure: Measure, notes: list[str]) -> list[Floats]:
-        """value, low, high, human, human_low, human_high of one measure."""
+    def _of(self, measure: Measure, notes: list[str]) -> tuple[list[Floats], Estimate | None]:
+        """value, low, high, human, human_low, human_high, place_low, place_high of one measure."""
+        nothing, _ = self._blank()
         if not self.design.fits(measure):
             notes.append(
-                f"{measure!r} is no weighted sum over pairs, so a sample of pairs gives no "
-                "human-only estimate of it; sample whole topics (by topic)"
+                f"{measure!r} cannot be estimated from a sample of pairs: P, DCG, RBP, AP and nDCG "
+                "can; sample whole topics (by topic)"
             )
             if self.method == "recalibrate":
-                return self._recalibrated(measure, notes) + self._blank()[:3]
-            return self._blank()
-        alone = self._bounded(self.design.human(measure), measure, notes)
+                return self._recalibrated(measure, notes) + nothing[:5], None
+            return nothing, None
+        human = self.design.human(measure)
+        alone = self._bounded(human, measure, notes)
+        why = "" if is_linear(measure) else self.design.unsure(measure, self.method == "human")
+        if why:  # of AP and nDCG, all that comes from sampled pairs
+            alone = [alone[0], *nothing[:2]]
         if self.method == "human":
-            return alone + alone
+            notes += [why] if why else []
+            return alone + alone + (nothing[:2] if why else self._placed(human)), None
         if self.method == "recalibrate":
-            return self._recalibrated(measure, notes) + alone
+            return self._recalibrated(measure, notes) + alone + nothing[:2], None
         if self.method == "rg":
             notes.append(_ALIKE)
-            return self._bounded(self.design.rogan_gladen(measure), measure, notes) + alone
+            corrected = self._bounded(self.design.rogan_gladen(measure), measure, notes)
+            return corrected + alone + nothing[:2], None
         powered = self.design.powered(measure)
         if not powered.share.any():
             notes.append(
                 f"{measure!r}: the machine's labels say nothing about the human ones in this "
                 "sample, so the estimate is that of the human labels alone"
             )
-        return self._bounded(powered, measure, notes) + alone
+        bounded = self._bounded(powered, measure, notes)
+        why = why or self.design.unsure(measure)
+        if why:
+            notes.append(why)
+            return [bounded[0], *nothing[:2], *alone, *nothing[:2]], None
+        if isinstance(measure, AP) and self.design.sample.by == "random":
+            notes.append(_LESS_OFTEN.format(measure))
+        return bounded + alone + self._placed(powered), powered
+
+    def _placed(self, estimate: Estimate) -> list[Floats]:
+        if np.isnan(estimate.value).any():
+            return self._blank()[0][:2]
+        return list(estimate.places(self.level, self.seed))
 
     def _bounded(self, estimate: Estimate, measure: Measure, notes: list[str]) -> list[Floats]:
         """The value and its bounds, where scores can be; none where a run's labels are alike."""
@@ -228,8 +256,8 @@ class _Correction:
         low, high = estimate.interval(self.level, way, self.seed)
         few = np.zeros(runs, np.bool_)
         if estimate.effective is not None:
-            few = ~np.isnan(estimate.value) & (estimate.effective < FEWEST_EFFECTIVE)
-            notes += self._too_few(estimate.effective, few, measure)
+            few = ~np.isnan(estimate.value) & (estimate.effective < estimate.enough)
+            notes += self._too_few(estimate, few, measure)
         alike = (estimate.error == 0) & np.isfinite(estimate.freedom) & (self.design.share < 1)
         alike &= ~few
         if alike.any():
@@ -248,25 +276,26 @@ class _Correction:
         highest = np.inf if unbounded else 1.0
         return [np.clip(end, 0.0, highest) for end in ends]
 
-    def _too_few(self, effective: Floats, few: Mask, measure: Measure) -> list[str]:
+    def _too_few(self, estimate: Estimate, few: Mask, measure: Measure) -> list[str]:
         """A sentence about runs whose scores rest on too few labels, and how many would do."""
         if not few.any():
             return []
+        assert estimate.effective is not None
         # twice what the run in the middle needs: others, and other samples, have fewer that count
-        usual, labels = max(float(np.median(effective)), 1.0), self.design.labels
-        enough = min(ceil(2 * labels * FEWEST_EFFECTIVE / usual), self.design.size)
+        usual, labels = max(float(np.median(estimate.effective)), 1.0), self.design.labels
+        enough = min(ceil(2 * labels * estimate.enough / usual), self.design.size)
         return [
             f"{measure!r}: {int(few.sum())} of {len(few)} runs have no interval: the labelled "
-            f"pairs that their scores rest on are worth {effective[few].min():.1f} equal ones at "
-            f"the least, {FEWEST_EFFECTIVE} are needed; about {enough} labels chosen like these "
-            f"{labels} would do"
+            f"pairs that their scores rest on are worth {estimate.effective[few].min():.1f} equal "
+            f"ones at the least, {estimate.enough:g} are needed; about {enough} labels chosen like "
+            f"these {labels} would do"
         ]
 
     def _recalibrated(self, measure: Measure, notes: list[str]) -> list[Floats]:
         notes.append(_NO_LEVEL)
-        made = recalibrate(self._merged(), self.design.sample.qrels, self.seed)
+        made = recalibrate(self.design.merged, self.design.sample.qrels, self.seed)
         value = evaluate(self.design.runs, made.soft(), measure).means()[0, 0]
-        return [value, *self._blank()[:2]]
+        return [value, *self._blank()[0][:2]]
 
 
 def labels_for_ranking(merged: Merged, human: Qrels, seed: int = 0) -> SoftQrels:
@@ -303,12 +332,69 @@ class _Design:
     machine: Merged | Judgements
     sample: Sample
 
+    @cached_property
+    def merged(self) -> Merged:
+        """The machines as one."""
+        if isinstance(self.machine, Merged):
+            return self.machine
+        merged: Merged = registry.get("mv").fit(self.machine)
+        return merged
+
+    def labels_for_ranking(self, seed: int) -> SoftQrels:
+        """What systems are ordered by."""
+        return labels_for_ranking(self.merged, self.sample.qrels, seed)
+
+    def others(self, measures: tuple[Measure, ...]) -> dict[str, Floats]:
+        """The machine's labels alone; and for AP what infAP makes of the human labels."""
+        shape = (len(measures), len(self.runs))
+        machine, inferred = np.full(shape, np.nan), np.full(shape, np.nan)
+        labels, known = self.merged.qrels(), max(self.merged.scale.grades)
+        sampled = np.full(len(labels), NOT_SAMPLED, np.int8)
+        sampled[self.merged.pairs.locate(self.sample.pairs)] = self.sample.qrels.grade
+        for m, measure in enumerate(measures):
+            if getattr(measure, "rel", 1) <= known:  # else the machine has no such grade
+                machine[m] = evaluate(self.runs, labels, measure).means()[0, 0]
+            if isinstance(measure, AP):
+                pool = Qrels(self.merged.pairs, sampled)
+                name = f"infAP(rel={measure.level})"
+                inferred[m] = evaluate(self.runs, pool, name).means()[0, 0]
+        return {"machine": machine, "infap": inferred}
+
+    def unsure(self, measure: Measure, alone: bool = False) -> str:
+        """A sentence where intervals would hold too little, for all runs; `alone`: without the
+        machine.
+        """
+        return ""
+
+    @property
+    def same_grades(self) -> bool:
+        """Whether humans use no grade that the machine does not know."""
+        return set(self.sample.qrels.scale.grades) <= set(self.machine.scale.grades)
+
+    def refuse_other_grades(self) -> None:
+        """An error where humans use other grades."""
+        if not self.same_grades:
+            human, machine = self.sample.qrels.scale.grades, self.machine.scale.grades
+            raise ScaleError(
+                f"human labels have grades {' '.join(map(str, human))} but the machine's have "
+                f"{' '.join(map(str, machine))}; make them binary: human.binary(at_least=...), on "
+                "the command line --gold-rel"
+            )
+
 
 @dataclass(frozen=True, eq=False)
 class _Pairwise(_Design):
     """Pairs were sampled, each with its probability."""
 
     unit: ClassVar[str] = "pair"
+
+    @cached_property
+    def _stepped(self) -> OneStep:
+        return OneStep(self.runs, self.merged, self.sample)
+
+    def labels_for_ranking(self, seed: int) -> SoftQrels:
+        """What systems are ordered by; labels of more grades than the machine's go in one step."""
+        return super().labels_for_ranking(seed) if self.same_grades else self._stepped.labels
 
     @property
     def labels(self) -> int:
@@ -338,7 +424,27 @@ class _Pairwise(_Design):
 
     def fits(self, measure: Measure) -> bool:
         """Whether a sample of pairs can estimate it."""
-        return is_linear(measure)
+        return can_step(measure)
+
+    def unsure(self, measure: Measure, alone: bool = False) -> str:
+        """One step needs labels to learn from; AP and nDCG of topics with few relevant documents
+        depend on which ones.
+        """
+        if self.share >= 1 or (is_linear(measure) and not isinstance(self.machine, Merged)):
+            return ""
+        if self.labels < FEWEST_LABELS:
+            return (
+                f"{measure!r} has no intervals: from {self.labels} human labels they held too "
+                f"little; judge {FEWEST_LABELS} pairs"
+            )
+        relevant = (self._stepped.alone if alone else self._stepped).relevant(measure)
+        if relevant >= FEWEST_RELEVANT:
+            return ""
+        return (
+            f"{measure!r} has no intervals: the topic in the middle has about {relevant:.0f} "
+            f"relevant documents, and below {FEWEST_RELEVANT} intervals from sampled pairs held "
+            "too little, whatever their number; sample whole topics (by topic), or take P or DCG"
+        )
 
     def _beside(self, machine: Floats, measure: Measure) -> Estimate:
         weights = pair_weights(self.runs, self.machine.pairs, measure)
@@ -346,11 +452,16 @@ class _Pairwise(_Design):
         return weighted_sums(weights, PairSample(self.at, human, self.sample.probability, machine))
 
     def human(self, measure: Measure) -> Estimate:
-        """Hajek's estimate from the human labels."""
+        """Hajek's estimate from the human labels; else one step from them and the runs' ranks."""
+        if not is_linear(measure):
+            return self._stepped.alone.of(measure)
         return self._beside(np.zeros((self.size, 0)), measure)
 
     def powered(self, measure: Measure) -> Estimate:
-        """PPI++."""
+        """In one step from merged labels; weighted sums from several judges by PPI++."""
+        if isinstance(self.machine, Merged) or not is_linear(measure):
+            return self._stepped.of(measure)
+        self.refuse_other_grades()
         machine = _machine_gains(self.machine, measure)
         _refuse_many(machine.shape[1], self.labels)
         return self._beside(machine, measure)
@@ -363,6 +474,7 @@ class _Pairwise(_Design):
         """
         if not isinstance(measure, P) or not isinstance(self.machine, Merged):
             raise UsageError("rg corrects rates: P@k, under merged labels (a --method)")
+        self.refuse_other_grades()
         weights = pair_weights(self.runs, self.machine.pairs, measure)
         says = (self.machine.grades() >= measure.level).astype(np.float64)
         true = pair_gains(measure, self.sample.qrels.grade)
@@ -393,6 +505,7 @@ class _Topicwise(_Design):
     unit: ClassVar[str] = "topic"
 
     def __post_init__(self) -> None:
+        self.refuse_other_grades()
         wanted = int(self.machine.pairs.of_topics(self.sample.pairs.topics).sum())
         missing = wanted - len(self.sample)
         if missing > 0:
@@ -453,14 +566,11 @@ class _Topicwise(_Design):
         raise UsageError("rg needs a sample of pairs, not of whole topics; use ppi")
 
 
-def _machine_gains(machine: Merged | Judgements, measure: Measure) -> Floats:
-    """gains[pool, judges]: expected ones of merged labels; of an assessor what they said.
+def _machine_gains(machine: Judgements, measure: Measure) -> Floats:
+    """gains[pool, judges]: of an assessor what they said.
 
     Where an assessor has not judged a pair, their own mean stands for it.
     """
-    of_grades = pair_gains(measure, np.array(machine.scale.grades))
-    if isinstance(machine, Merged):
-        return np.asarray(machine.posterior @ of_grades)[:, None]
     many = machine.by_assessor()
     blocks = [many.block(topic, 0, len(many)) for topic in range(len(many.topics))]
     grades = np.concatenate(blocks)
@@ -481,7 +591,7 @@ def _refuse_many(judges: int, labels: int) -> None:
 
 
 def _labels(human: Sample | Qrels, machine: Merged | Judgements, sampled: str | None) -> Sample:
-    """Human labels with probabilities, all of them about pairs of the pool, on its scale."""
+    """Human labels with probabilities, all of them about pairs of the pool."""
     if isinstance(human, Qrels):
         if sampled is None:
             raise UsageError(
@@ -494,12 +604,6 @@ def _labels(human: Sample | Qrels, machine: Merged | Judgements, sampled: str | 
     elif sampled is not None and sampled != human.by:
         raise UsageError(f"the labels say that they were sampled by {human.by}, not by {sampled}")
     _refuse_outside(human.pairs, machine.pairs)
-    if not set(human.qrels.scale.grades) <= set(machine.scale.grades):
-        raise ScaleError(
-            f"human labels have grades {' '.join(map(str, human.qrels.scale.grades))} but the "
-            f"machine's have {' '.join(map(str, machine.scale.grades))}; make them binary: "
-            "human.binary(at_least=...), on the command line --gold-rel"
-        )
     return human
 
 

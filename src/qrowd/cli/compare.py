@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -10,23 +10,109 @@ import click
 import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.output import deliver, put, say_notes, show_json
-from qrowd.errors import UsageError
+from qrowd.errors import InputError, UsageError
 from qrowd.io.atomic import write
 from qrowd.io.source import stem
 
 
+@dataclass(frozen=True)
+class HumanLabels:
+    """The options of human labels that systems are compared by."""
+
+    judgements: tuple[str, ...]
+    method: str | None
+    human: str | None
+    sampled: str | None
+    gold_rel: int | None
+    labels_needed: float | None
+    topics_needed: float | None
+
+    def check(self, scores: tuple[str, ...], systems: bool, runs: bool, baseline: str) -> None:
+        """Human labels correct scores under machine labels, which files of scores do not have."""
+        if not self.human:
+            options = ("judgements", "method", "sampled", "gold_rel", "labels_needed")
+            for name in (*options, "topics_needed"):
+                if getattr(self, name):
+                    raise UsageError(f"--{name.replace('_', '-')} needs --human")
+            if runs:
+                raise UsageError("--runs needs --human; without it, name a file of scores")
+            return
+        if scores:
+            raise UsageError(
+                "--human cannot correct files of scores: name --runs and --judgements instead"
+            )
+        if not (systems and runs and self.judgements):
+            raise UsageError("--human needs --systems, --runs and --judgements")
+        if not baseline and (self.labels_needed or self.topics_needed):
+            raise UsageError("--labels-needed and --topics-needed need --baseline")
+
+    def corrected(
+        self, systems: q.RunSet, measures: tuple[str, ...], level: float, seed: int
+    ) -> tuple[q.Corrected, q.Unjudged]:
+        """Corrected scores, and what nobody judged."""
+        from qrowd.aggregation.run_scores import merge_by
+
+        crowd = opt.JudgementFiles(self.judgements, None, None, None).read()
+        machine = merge_by(self.method or "mv", crowd, q.Given())
+        human = opt.read_human(str(self.human), self.gold_rel)
+        chosen = measures or ("P@10", "AP", "nDCG@10")
+        try:
+            found = q.correct(
+                systems, machine, human, chosen, sampled=self.sampled, level=level, seed=seed
+            )
+        except InputError as error:
+            raise error if error.file else error.at(str(self.human)) from None
+        return found, q.unjudged(systems, machine.qrels(), chosen)
+
+
 @opt.command(old={"--over": "--top-of"})
-@opt.files("scores", "SCORES...")
+@opt.files("scores", "[SCORES...]", required=False)
 @opt.format
 @opt.topics
 @opt.leave_out
 @opt.input_file("--reference", help="The reference scores, such as those under gold.")
-@opt.switch("--systems", help="Instead test the runs of one file of scores against each other.")
+@opt.switch(
+    "--systems",
+    help="Instead test the runs of one file of scores against each other; or compare --runs by "
+    "--judgements and --human labels.",
+)
 @opt.option(
     "--baseline",
     metavar="RUN",
     default="",
-    help="With --systems: test every run against this one only.",
+    help="With --systems: compare every run with this one only.",
+)
+@opt.runs_if_any
+@opt.input_file(
+    "--judgements",
+    multiple=True,
+    help="With --systems and --human: the machines' judgements. Repeatable.",
+)
+@opt.method(help="How the judgements are merged first.  [default: mv]")
+@opt.input_file(
+    "--human",
+    help="With --systems, --runs and --judgements: human labels of some pairs, the file of `qrowd "
+    "sample` with a grade added to each row, or qrels (then --sampled says how they were chosen).",
+)
+@opt.option(
+    "--sampled",
+    type=click.Choice(("random", "topic")),
+    help="How human labels without probabilities were chosen: pairs at random, or whole topics.",
+)
+@opt.gold_rel
+@opt.option(
+    "--labels-needed",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="H",
+    help="With --human and --baseline: also print how many human labels would make the interval of "
+    "every difference at most H to each side.",
+)
+@opt.option(
+    "--topics-needed",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="D",
+    help="With --human and --baseline: also print how many topics would show a difference of D "
+    "with power .8.",
 )
 @opt.measures("Compare this measure only. Repeatable.")
 @opt.count(
@@ -68,8 +154,11 @@ from qrowd.io.source import stem
 @opt.switch("--latex", part="out", help="Print LaTeX.")
 @opt.as_json
 @opt.quiet
+@opt.bundled("labels", HumanLabels)
 def compare(
     scores: tuple[str, ...],
+    labels: HumanLabels,
+    runs: opt.RunFiles,
     format: str | None,
     topics: str | None,
     leave_out: str | None,
@@ -99,14 +188,24 @@ def compare(
 
     With --systems: which runs of one file differ by more than the choice of topics explains, by
     paired tests of all pairs of runs, or of each run against --baseline, corrected for their
-    number.
+    number. With --human, runs are compared by machine labels that human ones correct: scores and
+    places with intervals, or with --baseline the difference of each run with its interval, topics
+    won and lost, the topics that moved most with their documents, and unjudged documents.
 
     \b
     Examples:
       qrowd compare ds.tsv mv.tsv --reference nist.tsv
       qrowd compare DS=a.tsv AWARE=b.tsv --reference nist.tsv --leave-out train.txt --latex
       qrowd compare --systems nist.tsv -m AP --baseline run01
+      qrowd compare --systems --runs 'runs/*' --judgements llm.tsv --human few.tsv --baseline run01
     """
+    labels.check(scores, systems, bool(runs), baseline)
+    if labels.human:
+        found, missing = labels.corrected(runs.read(), measures, level, seed)
+        _by_human_labels(found, missing, runs, labels, baseline, output, as_json)
+        return
+    if not scores:
+        raise UsageError("name a file of scores, as `qrowd evaluate -o` writes it")
     if systems == bool(reference):
         raise UsageError("say either --reference FILE or --systems")
     if systems and len(scores) > 1:
@@ -150,6 +249,41 @@ def compare(
         click.echo(comparison.to_latex(), nl=False)
     elif not output:
         click.echo(str(comparison))
+
+
+def _by_human_labels(
+    corrected: q.Corrected,
+    missing: q.Unjudged,
+    runs: opt.RunFiles,
+    labels: HumanLabels,
+    baseline: str,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Corrected scores, or each run against the baseline."""
+    result: q.Corrected | q.Contrast = corrected
+    needed: dict[str, dict[str, int]] = {}
+    if baseline:
+        contrast = result = q.against(corrected, runs.read(), baseline)
+        if labels.labels_needed:
+            needed["labels_needed"] = contrast.labels_needed(labels.labels_needed)
+        if labels.topics_needed:
+            needed["topics_needed"] = contrast.topics_needed(labels.topics_needed)
+    deliver(result, output, as_json, unjudged=missing.to_polars().to_dicts(), **needed)
+    if as_json:
+        return
+    lines = [] if output else ["", str(missing)]
+    for name, by_measure in needed.items():
+        size = labels.labels_needed if name == "labels_needed" else labels.topics_needed
+        what = (
+            f"differences within {size:g} to each side need {{}} human labels ({corrected.labels} "
+            "now)"
+            if name == "labels_needed"
+            else f"a difference of {size:g} is shown with power .8 by {{}} topics"
+        )
+        lines += [f"{measure}: {what.format(number)}" for measure, number in by_measure.items()]
+    for line in lines:
+        click.echo(line, err=bool(output))
 
 
 def _named(scores: tuple[str, ...]) -> dict[str, str]:

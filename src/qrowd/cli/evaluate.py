@@ -65,7 +65,7 @@ class Relevance:
             raise UsageError("--per-assessor, --method and --gold need --judgements")
         if correcting and (self.qrels or any(beliefs.values())):
             raise UsageError(
-                "--correct needs machine labels (--judgements or --probabilities), none of "
+                "--human needs machine labels (--judgements or --probabilities), none of "
                 "--draws, --recalibrate, --informed"
             )
         if bool(self.judgements) != (self.per_assessor != bool(self.method)):
@@ -176,8 +176,8 @@ class Correction:
 @opt.option(
     "--correct",
     type=click.Choice(("ppi", "recalibrate", "rg")),
-    help="Correct the scores under machine labels by the human ones: prediction-powered "
-    "inference, recalibrated labels, or Rogan and Gladen's formula (P only).",
+    help="How --human labels correct the scores under machine labels: prediction-powered "
+    "inference, recalibrated labels, or Rogan and Gladen's formula (P only).  [default: ppi]",
 )
 @opt.option(
     "--sampled",
@@ -211,8 +211,7 @@ class Correction:
 )
 @opt.measures(
     "AP, nDCG@20, P(rel=2)@10, ... (see `qrowd measures`). Repeatable. "
-    "Default: AP and nDCG@20; with --correct and sampled pairs P@10 and "
-    "DCG@10."
+    "Default: AP and nDCG@20; with --human and sampled pairs P@10, AP and nDCG@10."
 )
 @opt.choice(
     "--average",
@@ -236,6 +235,12 @@ class Correction:
     help="What the intervals cover: draws of relevance, topics (bootstrap), or both. "
     "Default: all that there is.",
 )
+@opt.input_file(
+    "--leave-out-runs",
+    help="With --qrels: score each group's runs without the judged pairs that only they brought "
+    "into the pool. A table with run and group: what would a new system lose under these qrels?",
+)
+@opt.count("--pool-depth", 100, "With --leave-out-runs: how many documents of a run were pooled.")
 @opt.level
 @opt.seed
 @opt.output
@@ -261,6 +266,8 @@ def command(
     keep: str,
     intervals: bool,
     over: str | None,
+    leave_out_runs: str | None,
+    pool_depth: int,
     level: float,
     per_topic: bool,
     output: str | None,
@@ -280,22 +287,36 @@ def command(
       qrowd evaluate --runs 'runs/*.gz' --probabilities merged.tsv -m AP
       qrowd evaluate --runs 'runs/*.gz' --merged merged.tsv --draws 1000 --intervals
       qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method ds --draws 1000 --intervals
-      qrowd evaluate --runs 'runs/*.gz' --judgements llm.tsv --human few.tsv --correct ppi -m P@10
+      qrowd evaluate --runs 'runs/*.gz' --judgements llm.tsv --human few.tsv -m AP -m nDCG@10
+      qrowd evaluate --runs 'runs/*.gz' --qrels nist.qrels --leave-out-runs teams.tsv
       qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method mv \\
           --worklist next.tsv -m P@10
     """
     from qrowd.aggregation.run_scores import score_runs
     from qrowd.evaluation.measure import measures_of
 
-    correcting = bool(correction.correct)
-    if correcting != bool(correction.human):
-        raise UsageError("--human names the labels and --correct how to use them: give both")
+    correcting = bool(correction.human)
+    if correction.correct and not correcting:
+        raise UsageError("--correct says how to use human labels: name them with --human")
     if correcting and relevance.judgements and not relevance.per_assessor:
         relevance = replace(relevance, method=relevance.method or "mv")
     if (over or level != 0.9) and not (intervals or correcting or relevance.worklist):
         raise UsageError("--over and --level say what intervals are: they need --intervals")
     relevance.check(correcting)
+    if leave_out_runs and not relevance.qrels:
+        raise UsageError("--leave-out-runs needs --qrels")
     systems = runs.read()
+    if leave_out_runs:
+        labels = relevance.read(None)
+        assert isinstance(labels, q.Qrels)
+        groups = q.read_groups(leave_out_runs)
+        chosen = measures_of(measures or ("AP", "nDCG@10"), rel=rel)
+        try:
+            found = q.leave_out_runs(systems, labels, groups, chosen, depth=pool_depth)
+        except InputError as error:
+            raise error if error.file else error.at(leave_out_runs) from None
+        deliver(found, output, as_json)
+        return
     if correcting:
         corrected = _corrected(systems, relevance, correction, measures, rel, level, seed)
         _deliver_corrected(corrected, correction.labels_needed, output, as_json)
@@ -368,7 +389,7 @@ def _corrected(
     if (correction.sampled or getattr(human, "by", "")) == "topic":
         usual: tuple[str, ...] = ("AP", "nDCG@20")
     else:
-        usual = ("P@10",) if correction.correct == "rg" else ("P@10", "DCG@10")
+        usual = ("P@10",) if correction.correct == "rg" else ("P@10", "AP", "nDCG@10")
     chosen = measures_of(measures or usual, rel=rel)
     machine = relevance.read(relevance.crowd())
     assert not isinstance(machine, q.Qrels)  # which `check` refuses
@@ -378,7 +399,7 @@ def _corrected(
             machine,
             human,
             chosen,
-            method=str(correction.correct),
+            method=correction.correct or "ppi",
             sampled=correction.sampled,
             level=level,
             quantiles=correction.quantiles,

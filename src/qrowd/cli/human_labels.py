@@ -28,7 +28,7 @@ from qrowd.rendering import counted
     help="What makes a pair likelier to be chosen: nothing, how much the scores of the "
     "runs depend on it, how uncertain votes are; or choose whole topics.",
 )
-@opt.measure("P@10", "Whose weights --by weight uses: P@k, DCG@k or RBP.")
+@opt.measures("Measures whose scores --by weight is for: P, DCG, RBP, AP, nDCG.  [default: P@10]")
 @opt.seed
 @opt.output
 @opt.as_json
@@ -38,7 +38,7 @@ def sample(
     runs: opt.RunFiles,
     number: int,
     by: str,
-    measure: str,
+    measures: tuple[str, ...],
     seed: int,
     output: str | None,
     as_json: bool,
@@ -46,18 +46,21 @@ def sample(
     """Choose pairs for a human to judge.
 
     Writes `topic doc probability by`, where the probability is that of being chosen. Add a column
-    `grade` with the human's answers, and `qrowd evaluate --human FILE --correct ppi` scores runs
+    `grade` with the human's answers, and `qrowd evaluate --human FILE` scores runs
     with both kinds of labels. The probabilities are what makes the scores right, so keep all rows.
 
     \b
     Examples:
       qrowd sample llm.tsv -n 60 --by weight --runs 'runs/*.gz' -o todo.tsv
+      qrowd sample llm.tsv -n 60 --by weight -m AP -m nDCG@10 --runs 'runs/*.gz' -o todo.tsv
       qrowd sample llm.tsv -n 60 --by topic -o todo.tsv
     """
     if by == "weight" and not runs:
         raise UsageError("--by weight needs --runs")
     crowd = files.read()
-    chosen = q.sample(crowd, number, by, runs=runs.read_if_any(), measure=measure, seed=seed)
+    chosen = q.sample(
+        crowd, number, by, runs=runs.read_if_any(), measure=measures or "P@10", seed=seed
+    )
     if output or not as_json:
         put(chosen, output)
     if as_json:

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.output import say, show_json
-from qrowd.errors import UsageError
+from qrowd.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from qrowd.reporting.commands import Files
@@ -25,6 +25,17 @@ if TYPE_CHECKING:
 @opt.runs_if_any
 @opt.input_file(
     "--given", help="Qrels that the methods may learn from. Left out of every comparison with gold."
+)
+@opt.input_file(
+    "--human",
+    help="With --runs: human labels of some pairs, the file of `qrowd sample` with a grade added "
+    "to each row. Scores that they correct come first on the page.",
+)
+@opt.option(
+    "--baseline",
+    metavar="RUN",
+    default="",
+    help="With --human: also show every run's difference to this one.",
 )
 @opt.repeated(
     "--screen",
@@ -69,6 +80,8 @@ def command(
     gold: opt.GoldFile,
     runs: opt.RunFiles,
     given: str | None,
+    human: str | None,
+    baseline: str,
     title: str,
     output: str,
     as_json: bool,
@@ -87,6 +100,7 @@ def command(
     \b
     Examples:
       qrowd report crowd.tsv.gz --gold nist.qrels --runs runs -o report.html
+      qrowd report llm.tsv --runs runs --human few.tsv --baseline run01
       qrowd report crowd.tsv.gz --method mv --method 'ds(prior=topic)'
       qrowd report crowd.tsv.gz --screen random-spam --screen uniform-spam
       qrowd report release.zip
@@ -95,15 +109,17 @@ def command(
     from qrowd.reporting.report import report_on
     from qrowd.reporting.study import MEASURES
 
+    if (human and not runs) or (baseline and not human):
+        raise UsageError("--human needs --runs, and --baseline needs --human")
     # no other file of judgements is a zip: what is wrong with one is said as of a release
     if any(is_release(path) or path.lower().endswith(".zip") for path in files.paths):
         if len(files.paths) > 1:
             raise UsageError("a release is reported alone; name no other judgements")
-        own = (files.columns, files.format, files.topics, files.rel, gold.rel, given)
+        own = (files.columns, files.format, files.topics, files.rel, gold.rel, given, human)
         if runs or files.machines or files.people or any(option is not None for option in own):
             raise UsageError(
                 "a release says itself what it holds: leave out --columns, --format, --topics, "
-                "--rel, --gold-rel, --given, --people, --machines, --runs"
+                "--rel, --gold-rel, --given, --human, --people, --machines, --runs"
             )
         # what was not asked for is as in the campaign's own figures
         ctx = click.get_current_context()
@@ -125,14 +141,33 @@ def command(
             given=q.Given(gold=opt.GoldFile(given, gold.rel).read(files.rel)),
             **options | {"measures": options["measures"] or MEASURES},
         )
+        corrected = _by_human_labels(study, human, gold.rel, baseline) if human else []
         page = q.report(
-            study, title=title, commands=[_typed()], files=_files(files, gold, given, runs)
+            *corrected,
+            study,
+            title=title,
+            commands=[_typed()],
+            files=_files(files, gold, given, runs),
         )
     q.save(page, output)
     if as_json:
         show_json({"report": output})
     else:
         click.echo(output)
+
+
+def _by_human_labels(
+    study: q.Study, human: str, rel: int | None, baseline: str
+) -> list[q.Corrected | q.Contrast]:
+    """The scores under the chosen way of merging, corrected; and against the baseline."""
+    assert study.runs is not None
+    merged = study.merged[study.chosen]
+    labels = opt.read_human(human, rel)
+    try:
+        found = q.correct(study.runs, merged, labels, ("P@10", "AP", "nDCG@10"), seed=study.seed)
+    except InputError as error:
+        raise error if error.file else error.at(human) from None
+    return [found, *([q.against(found, study.runs, baseline)] if baseline else [])]
 
 
 def _files(

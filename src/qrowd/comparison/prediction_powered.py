@@ -15,6 +15,7 @@ from qrowd.comparison.intervals import ranked_rows
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.frames import Coded
 from qrowd.data.index import Index
+from qrowd.data.qrels import SoftQrels
 from qrowd.data.scores import Scores
 from qrowd.errors import ParameterError, UsageError
 from qrowd.rendering import Readable, aligned, between, percent, plain
@@ -53,6 +54,7 @@ def rogan_gladen(
 FOLDS = 10
 QUANTILES = ("t", "bootstrap")
 _DRAWN = 2000
+_FEWEST_FREE = 4.0  # twice the observations that a difference must rest on
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +62,10 @@ class Estimate:
     """Values with their standard errors and Student's degrees of freedom (infinite: normal).
 
     `share` is how much of the machine's labels was used: lambda, for each judge. `parts` [value,
-    observation] are what each observation adds to the error: their squares add up to its square.
+    observation] are what each observation adds to the error: their squares add up to its square,
+    with `beyond` [value, value], a covariance of what does not come from single observations.
     `effective` is how many equally weighted pairs of a large pool would be worth as much, where
-    pairs were sampled.
+    pairs were sampled; below `enough` of them intervals hold too little.
     """
 
     value: Floats
@@ -71,6 +74,20 @@ class Estimate:
     share: Floats
     parts: Floats | None = None
     effective: Floats | None = None
+    beyond: Floats | None = None
+    enough: float = 15.0
+
+    def of(self, at: Array) -> Estimate:
+        """Some of the values, in this order."""
+        return replace(
+            self,
+            value=self.value[at],
+            error=self.error[at],
+            freedom=self.freedom[at],
+            parts=None if self.parts is None else self.parts[at],
+            effective=None if self.effective is None else self.effective[at],
+            beyond=None if self.beyond is None else self.beyond[np.ix_(at, at)],
+        )
 
     def interval(
         self, level: float = 0.9, quantiles: str = "t", seed: int = 0
@@ -89,6 +106,62 @@ class Estimate:
         freedom = np.where(finite & (self.freedom > 0), self.freedom, np.nan)
         quantile = np.where(finite, stdtrit(freedom, tail), ndtri(tail))
         return self.value - quantile * self.error, self.value + quantile * self.error
+
+    def couples(self) -> tuple[Floats, Floats]:
+        """The standard error and Student's degrees of freedom of the difference of every two."""
+        if self.parts is None:
+            raise UsageError("there are no observations here that two values could share")
+        n = len(self.value)
+        error, freedom = np.zeros((n, n)), np.zeros((n, n))
+        beyond = np.zeros((n, n)) if self.beyond is None else self.beyond
+        for at, own in enumerate(self.parts):
+            squares = np.square(self.parts - own)
+            total = squares.sum(axis=1)
+            apart = np.maximum(beyond[at, at] + np.diag(beyond) - 2 * beyond[at], 0.0)
+            error[at] = np.sqrt(total + apart)
+            freedom[at] = 2 * total**2 / np.maximum(np.square(squares).sum(axis=1), 1e-300)
+        if self.effective is None:  # observations of equal weight: no couple has more of them
+            freedom = np.minimum(freedom, np.nanmax(self.freedom))
+        return error, freedom
+
+    def differences(self, level: float = 0.9) -> tuple[Floats, Floats]:
+        """How much each value is above each other, [a, b], and half the width of its interval; not
+        a number where the difference rests on fewer than two observations.
+        """
+        from scipy.special import stdtrit
+
+        error, freedom = self.couples()
+        known = freedom >= _FEWEST_FREE
+        half = np.where(
+            known, stdtrit(np.where(known, freedom, 1.0), (1 + level) / 2) * error, np.nan
+        )
+        np.fill_diagonal(half, 0.0)
+        return self.value[:, None] - self.value, half
+
+    def places(self, level: float = 0.9, seed: int = 0) -> tuple[Floats, Floats]:
+        """The best and the worst place of each value: behind all, and before all, that it surely
+        is, with one probability for all others together (Mogstad, Romano, Shaikh & Wilhelm 2024).
+        """
+        from scipy.special import ndtri
+
+        apart, half = self.differences(level)
+        assert self.parts is not None
+        shared = self.parts @ self.parts.T + (0.0 if self.beyond is None else self.beyond)
+        size, turned = np.linalg.eigh(shared)
+        random = np.random.default_rng(seed).standard_normal((_DRAWN, len(size)))
+        drawn = random @ (turned * np.sqrt(np.maximum(size, 0.0))).T
+        error = self.couples()[0]
+        best, worst = np.ones(len(size)), np.full(len(size), float(len(size)))
+        for at in range(len(size)):
+            known = (half[at] > 0) & (error[at] > 0)
+            if not known.any():
+                continue
+            away = np.abs(drawn[:, known] - drawn[:, [at]]) / error[at, known]
+            wider = np.quantile(away.max(axis=1), level) / ndtri((1 + level) / 2)
+            sure = known & (np.abs(apart[at]) > half[at] * max(float(wider), 1.0))
+            best[at] += (sure & (apart[at] < 0)).sum()
+            worst[at] -= (sure & (apart[at] > 0)).sum()
+        return best, worst
 
     def _by_bootstrap(self, level: float, seed: int) -> tuple[Floats, Floats]:
         """Quantiles of the studentised error when observations are drawn with replacement.
@@ -278,7 +351,11 @@ def _topic_share(human: Floats, machine: Floats, kept: Array) -> Floats:
 
 # --- scores ---------------------------------------------------------------------------------------
 
-_BESIDE = ("low", "high", "human", "human_low", "human_high", "place")
+_BESIDE = (
+    *("low", "high", "human", "human_low", "human_high"),
+    *("machine", "infap", "place", "place_low", "place_high"),
+)
+_INFERRED = "infAP takes the pairs as chosen at random: of others it is no estimate."
 _RECALIBRATED = "Runs are in the order of recalibrated labels, which rank systems best."
 
 
@@ -287,9 +364,13 @@ class Corrected(Readable, Scores):
     """Scores of runs, means over topics only, with intervals; a note says why where there is none.
 
     `value[measure, run]` from `low` to `high` uses both kinds of labels; `human` from `human_low`
-    to `human_high` uses the human labels alone. `place` ranks the runs by recalibrated labels,
-    which order systems better than either. `labels` of `size` units (pairs or topics) were judged
-    by a human. Being scores, they go into `compare`, `report` and `save`.
+    to `human_high` uses the human labels alone, `machine` the machine's, and for AP `infap` is
+    Yilmaz & Aslam's estimate from the human labels. `place` ranks the runs by recalibrated labels,
+    which order systems better than any of them; from `place_low` (better) to `place_high` are the
+    places that differences between runs leave open. `estimates` are what all of this is from, a
+    measure without intervals has none. `by_topic` are the scores under the recalibrated labels,
+    `believed`; with human labels alone there are none. `labels` of `size` units (pairs or topics)
+    were judged by a human. Being scores, they go into `compare`, `report` and `save`.
     """
 
     low: Floats
@@ -297,7 +378,14 @@ class Corrected(Readable, Scores):
     human: Floats
     human_low: Floats
     human_high: Floats
+    machine: Floats
+    infap: Floats
     place: Floats
+    place_low: Floats
+    place_high: Floats
+    estimates: tuple[Estimate | None, ...]
+    by_topic: Scores | None
+    believed: SoftQrels | None
     method: str
     level: float
     unit: str
@@ -321,6 +409,7 @@ class Corrected(Readable, Scores):
             f"Intervals of {percent(self.level)}, for the scores that the whole pool would give if "
             f"a human had judged it. {self.labels} of {self.size} {self.unit}s were judged.",
             *([] if self.method == "human" else [_RECALIBRATED]),
+            *([] if np.isnan(self.infap).all() else [_INFERRED]),
             *(f"note: {note}" for note in self.notes),
         ]
         return "\n\n".join([*tables, "\n".join(legend)])
@@ -329,20 +418,26 @@ class Corrected(Readable, Scores):
         def ends(low: float, high: float) -> str:
             return "" if np.isnan(low) else between(low, high)
 
-        rows = [
-            [
-                str(self.runs.names[at]),
-                float(self.value[m, at]),
-                ends(self.low[m, at], self.high[m, at]),
-                float(self.human[m, at]),
-                ends(self.human_low[m, at], self.human_high[m, at]),
-            ]
-            for at in self.order(self.measures[m])
-        ]
+        rows = []
+        for at in self.order(self.measures[m]):
+            best, worst = self.place_low[m, at], self.place_high[m, at]
+            rows.append(
+                [
+                    str(self.runs.names[at]),
+                    float(self.value[m, at]),
+                    ends(self.low[m, at], self.high[m, at]),
+                    "" if np.isnan(best) else f"{best:.0f} to {worst:.0f}",
+                    float(self.human[m, at]),
+                    ends(self.human_low[m, at], self.human_high[m, at]),
+                    *([] if np.isnan(self.machine[m]).all() else [float(self.machine[m, at])]),
+                    *([] if np.isnan(self.infap[m]).all() else [float(self.infap[m, at])]),
+                ]
+            )
         level = percent(self.level)
         if self.method == "human":
-            return aligned([self.measures[m], "estimate", level], [row[:3] for row in rows])
-        return aligned([self.measures[m], self.method, level, "human only", level], rows)
+            return aligned([self.measures[m], "estimate", level, "places"], [r[:4] for r in rows])
+        beside = ["human only", level, "machine only", "infAP"][: len(rows[0]) - 4]
+        return aligned([self.measures[m], self.method, level, "places", *beside], rows)
 
     def order(self, measure: str = "") -> Array:
         """The runs' codes from the best place down."""
@@ -350,13 +445,14 @@ class Corrected(Readable, Scores):
         return np.argsort(self.place[m], kind="stable")
 
     def frame_columns(self) -> dict[str, Coded | Array]:
-        """`run measure value low high human human_low human_high`, in the order of places."""
+        """`run measure value low high human human_low human_high machine infap place place_low
+        place_high`, in the order of places.
+        """
         m, run = ranked_rows(self)
-        figures = ("value", "low", "high", "human", "human_low", "human_high")
         return {
             "run": Coded(self.runs, run),
             "measure": np.array(self.measures, object)[m],
-            **{name: getattr(self, name)[m, run] for name in figures},
+            **{name: getattr(self, name)[m, run] for name in ("value", *_BESIDE)},
         }
 
     def file_columns(self) -> dict[str, Coded | Array]:
@@ -374,15 +470,18 @@ class Corrected(Readable, Scores):
         """The scores of one measure."""
         chosen = super().measure(name)
         assert isinstance(chosen, Corrected)
-        at = [self.measures.index(name)]
-        return replace(chosen, **{part: getattr(self, part)[at] for part in _BESIDE})
+        at = self.measures.index(name)
+        beside = {part: getattr(self, part)[[at]] for part in _BESIDE}
+        return replace(chosen, **beside, estimates=(self.estimates[at],))
 
     def of_runs(self, runs: Index) -> Corrected:
         """The scores of these runs, in their order."""
         chosen = super().of_runs(runs)
         assert isinstance(chosen, Corrected)
         at = self.runs.find(runs)
-        return replace(chosen, **{part: getattr(self, part)[:, at] for part in _BESIDE})
+        beside = {part: getattr(self, part)[:, at] for part in _BESIDE}
+        estimates = tuple(each and each.of(at) for each in self.estimates)
+        return replace(chosen, **beside, estimates=estimates)
 
     def labels_needed(self, half_width: float) -> dict[str, int]:
         """How many pairs (topics) a human must judge until every run's interval is this narrow.

@@ -13,9 +13,10 @@ from qrowd.data.arrays import Codes
 from qrowd.data.index import Index
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import ALL, MEAN, Scores
-from qrowd.errors import InputError, require_choice
+from qrowd.errors import FormatError, InputError, require_choice
 from qrowd.io.columns import Reading, Wanted, tables
 from qrowd.io.origin import Origin, located, say
+from qrowd.io.records import strict_rows
 from qrowd.io.source import stem
 from qrowd.io.table import Table, coded, encoded, say_what_is_odd, short, stacked
 
@@ -145,3 +146,21 @@ def _dense(origin: Origin, frame: pl.DataFrame, axis: str) -> Scores:
         raise origin.error("a run has two values for one topic and measure; keep one of them")
     values[where] = frame["value"].to_numpy()
     return Scores(measures, axis, columns, topics, runs, values)
+
+
+def read_groups(path: str | Path) -> dict[str, str]:
+    """The group of each run, such as the team that submitted it: a table `run group`."""
+    groups: dict[str, str] = {}
+    for line, row in strict_rows(path, ("run", "group")):
+        run, group = row["run"].strip(), row["group"].strip()
+        if not run or not group:
+            raise FormatError("a run and its group must have names", file=str(path), line=line)
+        if groups.setdefault(run, group) != group:
+            raise FormatError(
+                f"run {run} is in group {group} here and in {groups[run]} before; keep one line",
+                file=str(path),
+                line=line,
+            )
+    if not groups:
+        raise FormatError("no run is in a group; write `run group` lines", file=str(path))
+    return groups

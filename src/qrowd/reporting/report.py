@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 import qrowd
+from qrowd.comparison.baseline import Contrast
 from qrowd.comparison.compare import Comparison
 from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores
@@ -81,7 +82,9 @@ def report(
         return Report(title, lead, (), (*sections, _again(commands)), made)
     first = studies[0]
     sections.append(_again(commands, f" Seed {first.seed}."))
-    return Report(title, lead_of(first), facts_of(first), tuple(sections), made, verdicts_of(first))
+    corrected = next((noun for noun in nouns if isinstance(noun, Corrected)), None)
+    verdicts = verdicts_of(first, corrected)
+    return Report(title, lead_of(first), facts_of(first), tuple(sections), made, verdicts)
 
 
 def sections_of(noun: Any, files: Files | None = None) -> list[Section]:
@@ -109,6 +112,8 @@ def sections_of(noun: Any, files: Files | None = None) -> list[Section]:
             return [systems.system_section(noun)]
         case Corrected():
             return [systems.corrected_section(noun)]
+        case Contrast():
+            return [systems.contrast_section(noun)]
         case Scores() if noun.axis == "draw":
             return [systems.system_section(intervals(noun))]
         case Scores():

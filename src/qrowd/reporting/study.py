@@ -106,7 +106,7 @@ class Study:
         return (
             f"gold has {has} of {len(pairs)} judged pairs: labels are compared with it pair by "
             f"pair, systems are {ranked} ranked under it; if these pairs were chosen at random, "
-            "`qrowd evaluate --human GOLD --sampled random --correct ppi` scores systems by them"
+            "`qrowd evaluate --human GOLD --sampled random` scores systems by them"
         )
 
     @property

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from qrowd.comparison.intervals import Intervals
+from qrowd.comparison.prediction_powered import Corrected
 from qrowd.rendering import grouped, percent
 from qrowd.reporting.parts import Verdict, sentence
 from qrowd.reporting.sections.systems import Coverage
@@ -18,14 +19,18 @@ _DOUBTED = ("adversarial", "uniform", "random", "biased")
 _NAMED = 3
 
 
-def verdicts_of(done: Study) -> tuple[Verdict, ...]:
-    """Three answers, or two where there are no systems."""
+def verdicts_of(done: Study, corrected: Corrected | None = None) -> tuple[Verdict, ...]:
+    """Three answers, or two where there are no systems; by scores that human labels corrected,
+    where there are such.
+    """
     held = None  # how well intervals hold what gold says, where both are there
     if done.intervals is not None and done.gold_means is not None:
         held = Coverage.of(done.intervals, done.gold_means)
     estimate = done.wide or done.intervals
     best = [_best(estimate, held)] if estimate is not None else []
-    return (_trust(done, held), *best, _next(done, held))
+    if corrected is not None:
+        best = [_best_by_humans(corrected)]
+    return (_trust(done, held), *best, _next(done, held, corrected))
 
 
 # --- can these judgements be trusted? -------------------------------------------------------------
@@ -72,6 +77,27 @@ def _best(estimate: Intervals, held: Coverage | None) -> Verdict:
     return Verdict(asked, "caution", f"Perhaps {name}", text + gold)
 
 
+def _best_by_humans(corrected: Corrected) -> Verdict:
+    """By the first measure that has intervals, else by the first."""
+    known = np.flatnonzero(~np.isnan(corrected.place_low).all(axis=1))
+    m = int(known[0]) if len(known) else 0
+    measure, first = corrected.measures[m], int(corrected.order(corrected.measures[m])[0])
+    name, value = str(corrected.runs.names[first]), corrected.value[m, first]
+    many, of = int((corrected.place_low[m] == 1).sum()), len(corrected.runs)
+    by = f"By {measure}, corrected by the human labels of {corrected.labels} {corrected.unit}s"
+    asked = "Which system is best?"
+    if not len(known):
+        text = f"{by}, {name} comes first ({value:.3f}); there is no interval, the notes say why."
+        return Verdict(asked, "caution", f"Perhaps {name}", text)
+    low, high = corrected.low[m, first], corrected.high[m, first]
+    ends = "" if np.isnan(low) else f", {percent(corrected.level)} from {low:.3f} to {high:.3f}"
+    text = f"{by}, its score is {value:.3f}{ends}"
+    if many == 1 and corrected.place_low[m, first] == 1:
+        return Verdict(asked, "good", name, f"{text}; all {of - 1} others are surely behind it.")
+    text += f"; {many} of {of} systems may be the best."
+    return Verdict(asked, "caution", f"Perhaps {name}", text)
+
+
 def sure(probability: float) -> str:
     """A probability in words that never claim certainty."""
     if probability > 0.99:
@@ -82,15 +108,22 @@ def sure(probability: float) -> str:
 # --- what to do next? -----------------------------------------------------------------------------
 
 
-def _next(done: Study, held: Coverage | None) -> Verdict:
+def _next(done: Study, held: Coverage | None, corrected: Corrected | None = None) -> Verdict:
     steps = []
     weight = " --by weight --runs RUNS" if done.runs is not None else ""
     if done.partial_gold:
         steps.append(sentence(done.partial_gold))
-    if (done.gold is None and done.quality.gain is None) or (held is not None and not held.holds):
+    if corrected is not None:
+        if (corrected.place_low[0] == 1).sum() != 1:
+            steps.append(
+                "To tell the leading systems apart, judge more pairs or topics: `qrowd compare "
+                "--systems --human FILE --baseline RUN --labels-needed .02 --topics-needed .02` "
+                "says how many."
+            )
+    elif (done.gold is None and done.quality.gain is None) or (held and not held.holds):
         steps.append(
             f"Let a trusted person judge some pairs: `qrowd sample JUDGEMENTS -n 300{weight}` "
-            "says which; then `qrowd evaluate --human FILE --correct ppi` corrects the scores."
+            "says which; then `qrowd evaluate --human FILE` corrects the scores."
         )
     elif done.intervals is not None and len((done.wide or done.intervals).contenders()) > 1:
         steps.append(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.comparison.baseline import Contrast
 from qrowd.comparison.compare import LESS_IS_BETTER, Comparison
 from qrowd.comparison.correlation import places
 from qrowd.comparison.intervals import Intervals
@@ -85,6 +86,29 @@ def corrected_section(corrected: Corrected) -> Section:
     )
     tables = [_corrected_table(corrected, m) for m in range(len(corrected.measures))]
     return Section("Systems, corrected by human labels", (about, *tables))
+
+
+def contrast_section(contrast: Contrast) -> Section:
+    """Each system against the one that is in use, measure by measure."""
+    about = Prose(
+        f"Each system against {contrast.baseline}: the difference of corrected scores with its "
+        f"{percent(contrast.level)} interval, and the topics that it won, lost and tied under "
+        "recalibrated labels."
+    )
+    tables = []
+    for name in contrast.measures:
+        rows = [row for row in contrast.rows() if row["measure"] == name]
+        columns: dict[str, list[Any]] = {"system": [row["run"] for row in rows]}
+        columns["difference"] = [
+            Shown(f"{row['difference']:+.3f} ({row['low']:+.3f} … {row['high']:+.3f})", value)
+            if row["low"] == row["low"]
+            else Shown(f"{row['difference']:+.3f}", value)
+            for row in rows
+            for value in [row["difference"]]
+        ]
+        columns |= {count: [row[count] for row in rows] for count in ("won", "lost", "tied")}
+        tables.append(Table(f"{name} against {contrast.baseline}", columns))
+    return Section(f"Systems against {contrast.baseline}", (about, *tables))
 
 
 def ranking_section(comparison: Comparison, command: str = "") -> Section:
@@ -234,6 +258,13 @@ def _corrected_table(corrected: Corrected, m: int) -> Table:
         "corrected": _with_ends(corrected.value, corrected.low, corrected.high, m, order, ".3f"),
         "human labels only": _with_ends(*few, m, order, ".3f"),
     }
+    if not np.isnan(corrected.place_low[m]).all():
+        best, worst = corrected.place_low[m][order], corrected.place_high[m][order]
+        columns["places"] = [f"{a:.0f} to {b:.0f}" for a, b in zip(best, worst, strict=True)]
+    beside = {"machine labels only": corrected.machine, "infAP": corrected.infap}
+    for name, values in beside.items():
+        if not np.isnan(values[m]).all():
+            columns[name] = [Shown(f"{v:.3f}", float(v)) for v in values[m][order]]
     return Table(f"{corrected.measures[m]} with {percent(corrected.level)} intervals", columns)
 
 

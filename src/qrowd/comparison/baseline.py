@@ -1,0 +1,254 @@
+"""Whether systems are better than one that is in use, from corrected scores: `against`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from qrowd.comparison.prediction_powered import Corrected
+from qrowd.data.arrays import Array, Floats
+from qrowd.data.frames import Coded, Framed, columns_of
+from qrowd.data.index import Index
+from qrowd.data.qrels import SoftQrels
+from qrowd.data.runs import RunSet
+from qrowd.errors import ParameterError, UsageError, require_name
+from qrowd.rendering import Readable, aligned, between, percent, plain
+
+MOVED, BEHIND = 3, 3  # topics that are shown, and documents behind each
+SHOWN = 3  # runs whose topics are printed
+DEEP = 100  # ranks in which documents are looked for
+EQUAL = 1e-9  # scores that differ by less are tied
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast(Readable, Framed):
+    """Each run against the baseline, [measure, run]: the difference with its interval.
+
+    `human` is the same difference from human labels alone. `won`, `lost` and `tied` count topics
+    under recalibrated labels, and `spread` is the standard deviation of the difference over these.
+    `moved` are the topics that differ most, with the documents behind them.
+    """
+
+    measures: tuple[str, ...]
+    runs: Index
+    baseline: str
+    difference: Floats
+    low: Floats
+    high: Floats
+    human: Floats
+    won: Array
+    lost: Array
+    tied: Array
+    spread: Floats
+    moved: tuple[dict[str, Any], ...]
+    level: float
+    unit: str
+    labels: int
+    size: int
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Contrast({len(self.runs)} runs against {self.baseline})"
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per measure and run, the largest difference first."""
+        figures = ("difference", "low", "high", "human", "won", "lost", "tied", "spread")
+        return [
+            {"measure": name, "run": str(self.runs.names[at])}
+            | {figure: getattr(self, figure)[m, at].item() for figure in figures}
+            for m, name in enumerate(self.measures)
+            for at in np.argsort(-self.difference[m], kind="stable")
+        ]
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """One row per measure and run."""
+        return columns_of(self.rows())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, as JSON has it."""
+        about = ("baseline", "level", "unit", "labels", "size", "moved", "notes")
+        account = {name: getattr(self, name) for name in about}
+        return dict(plain(account | {"rows": self.rows()}))
+
+    def topics_needed(self, difference: float) -> dict[str, int]:
+        """How many topics show this difference with power .8 (two-sided, .05), for each measure:
+        that of the run whose difference varies most over the topics here.
+        """
+        if not difference > 0:
+            raise ParameterError(f"the difference must be above 0, got {difference}")
+        widest = np.nanmax(self.spread, axis=1)
+        # 1.960 + 0.842: the normal quantiles of .975 and of .8
+        needed = [ceil((2.8016 * width / difference) ** 2) for width in widest]
+        return dict(zip(self.measures, needed, strict=True))
+
+    def labels_needed(self, half_width: float) -> dict[str, int]:
+        """How many labels make every difference's interval this narrow, from the widest now."""
+        if not half_width > 0:
+            raise ParameterError(f"the half width must be above 0, got {half_width}")
+        result = {}
+        for name, low, high in zip(self.measures, self.low, self.high, strict=True):
+            if np.isnan(low).all() or self.labels >= self.size:
+                continue
+            widest = float(np.nanmax(high - low)) / 2
+            now = 1 / self.labels - 1 / self.size  # the square of a width falls in proportion
+            part = (half_width / widest) ** 2 * now if widest else now
+            result[name] = min(ceil(1 / (1 / self.size + part)), self.size)
+        return result
+
+    def __str__(self) -> str:
+        legend = [
+            f"Differences to {self.baseline} with {percent(self.level)} intervals, for the whole "
+            f"pool judged by a human. {self.labels} of {self.size} {self.unit}s were judged. "
+            "Topics won, lost, tied: under recalibrated labels.",
+            *(f"note: {note}" for note in self.notes),
+        ]
+        tables = [self._table(name) for name in self.measures]
+        return "\n\n".join([*tables, *self._topics(), "\n".join(legend)])
+
+    def _table(self, name: str) -> str:
+        rows = []
+        for row in (row for row in self.rows() if row["measure"] == name):
+            low, high = row["low"], row["high"]
+            sure = "better" if low > 0 else "worse" if high < 0 else "open"
+            known = not np.isnan(low)
+            rows.append(
+                [
+                    row["run"],
+                    f"{row['difference']:+.4f}",
+                    between(low, high) if known else "",
+                    sure if known else "no interval",
+                    f"{row['human']:+.4f}",
+                    *(row[count] for count in ("won", "lost", "tied")),
+                ]
+            )
+        header = [name, "difference", percent(self.level), "", "human only", "won", "lost", "tied"]
+        return aligned(header, rows)
+
+    def _topics(self) -> list[str]:
+        """The topics behind the differences of the first runs of the first measure."""
+        first = [row["run"] for row in self.rows()[:SHOWN]]
+        rows = [
+            [
+                move["run"],
+                move["topic"],
+                f"{move['difference']:+.3f}",
+                "; ".join(
+                    f"{each['document']} at {each['rank'] or '-'}, was {each['was'] or '-'} "
+                    f"(p {each['p']:.2f})"
+                    for each in move["documents"]
+                ),
+            ]
+            for move in self.moved
+            if move["run"] in first and move["measure"] == self.measures[0]
+        ]
+        header = [self.measures[0], "topic", "difference", "documents (their rank, p relevant)"]
+        return [aligned(header, rows)] if rows else []
+
+
+def against(corrected: Corrected, runs: RunSet, baseline: str) -> Contrast:
+    """Each run against the `baseline`, from what `correct` returned.
+
+    >>> import qrowd as q
+    >>> made = q.simulate(topics=8, documents=60, assessors=9, votes=3, runs=3, seed=2)
+    >>> machine = q.get("mv").fit(made.judgements)
+    >>> few = q.sample(machine, 120, by="weight", runs=made.runs).labelled(made.truth)
+    >>> first = made.runs.runs.names[0]
+    >>> q.against(q.correct(made.runs, machine, few), made.runs, first).difference.shape
+    (1, 2)
+    """
+    require_name("baseline", baseline, corrected.runs)
+    if corrected.by_topic is None or corrected.believed is None:
+        raise UsageError("only scores that machine labels are in (ppi) go against a baseline")
+    base = list(corrected.runs).index(baseline)
+    others = np.flatnonzero(np.arange(len(corrected.runs)) != base)
+    shape = (len(corrected.measures), len(others))
+    half = np.full(shape, np.nan)
+    for m, estimate in enumerate(corrected.estimates):
+        if estimate is not None and estimate.parts is not None:
+            half[m] = estimate.differences(corrected.level)[1][others, base]
+    difference = corrected.value[:, others] - corrected.value[:, [base]]
+    topics = corrected.by_topic.values[:, 0]
+    apart = topics[:, :, others] - topics[:, :, [base]]  # [measure, topic, run]
+    return Contrast(
+        corrected.measures,
+        Index(corrected.runs.names[others]),
+        baseline,
+        difference,
+        difference - half,
+        difference + half,
+        corrected.human[:, others] - corrected.human[:, [base]],
+        (apart > EQUAL).sum(axis=1),
+        (apart < -EQUAL).sum(axis=1),
+        (np.abs(apart) <= EQUAL).sum(axis=1),
+        np.nanstd(apart, axis=1, ddof=1) if len(apart[0]) > 1 else np.full(shape, np.nan),
+        tuple(_moved(corrected, runs, apart, others, base)),
+        corrected.level,
+        corrected.unit,
+        corrected.labels,
+        corrected.size,
+        corrected.notes,
+    )
+
+
+def _moved(
+    corrected: Corrected, runs: RunSet, apart: Floats, others: Array, base: int
+) -> list[dict[str, Any]]:
+    """The topics that differ most, and the documents whose ranks make it."""
+    scores, believed = corrected.by_topic, corrected.believed
+    assert scores is not None
+    assert believed is not None
+    moves = []
+    for m, r in np.ndindex(apart.shape[0], apart.shape[2]):
+        for t in np.argsort(-np.abs(apart[m, :, r]), kind="stable")[:MOVED]:
+            if abs(apart[m, t, r]) <= EQUAL:
+                continue
+            topic = str(scores.topics.names[t])
+            moves.append(
+                {
+                    "measure": corrected.measures[m],
+                    "run": str(corrected.runs.names[others[r]]),
+                    "topic": topic,
+                    "difference": float(apart[m, t, r]),
+                    "documents": _behind(
+                        believed, runs, topic, (int(others[r]), base), float(apart[m, t, r])
+                    ),
+                }
+            )
+    return moves
+
+
+def _behind(
+    believed: SoftQrels, runs: RunSet, topic: str, couple: tuple[int, int], difference: float
+) -> list[dict[str, Any]]:
+    """The documents whose ranks, weighted as DCG does, explain most of a difference."""
+    at, own = (known.find(Index.of([topic]))[0] for known in (runs.topics, believed.pairs.topics))
+    if at < 0:
+        return []
+    lists, _ = runs.lists(int(at))
+    new, old = (
+        {int(document): rank for rank, document in enumerate(lists[run][:DEEP], 1) if document >= 0}
+        for run in couple
+    )
+    rows = slice(believed.pairs.topic_starts[own], believed.pairs.topic_starts[own + 1])
+    pool = runs.documents.find(Index(believed.pairs.document_names[rows]))
+    chance = dict(zip(pool.tolist(), believed.relevant[rows].tolist(), strict=True))
+    worth = {}
+    for document in {*new, *old}:
+        gained, lost = (
+            1 / np.log2(ranks[document] + 1) if document in ranks else 0.0 for ranks in (new, old)
+        )
+        worth[document] = chance.get(document, 0.0) * (gained - lost) * np.sign(difference)
+    most = sorted(worth, key=lambda document: (-worth[document], document))[:BEHIND]
+    return [
+        {
+            "document": str(runs.documents.names[document]),
+            "rank": new.get(document),
+            "was": old.get(document),
+            "p": float(chance.get(document, 0.0)),
+        }
+        for document in most
+        if worth[document] > 0
+    ]

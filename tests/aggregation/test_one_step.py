@@ -1,0 +1,93 @@
+"""AP and nDCG from few sampled labels: what a pair's grade does to scores, and what comes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import qrowd as q
+from qrowd.aggregation.one_step import OneStep, ScoredPool
+from qrowd.data.arrays import Floats
+from qrowd.data.sample import Sample
+from qrowd.evaluation.measure import measures_of
+
+
+@pytest.fixture(scope="module")
+def made() -> q.Collection:
+    return q.simulate(topics=8, documents=60, runs=5, assessors=6, votes=3, prevalence=0.6, seed=4)
+
+
+@pytest.fixture(scope="module")
+def machine(made: q.Collection) -> q.Merged:
+    return q.MajorityVote().fit(made.judgements)
+
+
+def moved(pool: ScoredPool, measure: q.Measure, p: Floats, pair: int) -> Floats:
+    """By how much each run's expected score moves where a pair is surely relevant, or not."""
+    ends = []
+    for grade in (1, 0):
+        sure = p.copy()
+        sure[pair] = np.eye(2)[grade]
+        ends.append(pool.expected(measure, sure))
+    return ends[0] - ends[1]
+
+
+@pytest.mark.parametrize("name", ["AP", "AP@20", "P@10", "RBP", "nDCG@10", "nDCG"])
+def test_influence_is_what_a_grade_moves(made: q.Collection, name: str) -> None:
+    assert made.runs is not None
+    pairs = made.truth.pairs
+    pool = ScoredPool(made.runs, pairs, q.Scale((0, 1)))
+    chance = np.random.default_rng(1).uniform(0.05, 0.6, len(pairs))
+    p = np.stack([1 - chance, chance], axis=1)
+    (measure,) = measures_of(name)
+    at = np.array([0, 7, 100, 479])
+    influence = pool.influence(measure, p, at)
+    for pair, by in zip(at, influence.transpose(1, 2, 0), strict=True):
+        # nDCG is drawn, with the same coins on both sides
+        assert by[1] - by[0] == pytest.approx(moved(pool, measure, p, pair), abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["AP", "P@10", "DCG@10", "nDCG@10"])
+def test_what_is_expected_is_as_elsewhere(made: q.Collection, name: str) -> None:
+    assert made.runs is not None
+    pairs = made.truth.pairs
+    p = np.random.default_rng(1).dirichlet([3, 1, 1], len(pairs))
+    soft = q.SoftQrels(pairs, q.Scale((0, 1, 2)), p)
+    (measure,) = measures_of(name)
+    found = ScoredPool(made.runs, pairs, soft.scale).expected(measure, p)
+    # both draw grades for nDCG: 400 and 1,000 times
+    off = 0.01 if name == "nDCG@10" else 1e-9
+    assert found == pytest.approx(q.evaluate(made.runs, soft, name).means()[0, 0], abs=off)
+
+
+@pytest.mark.parametrize("name", ["AP", "nDCG@10", "P@10"])
+def test_all_labels_give_the_truth(made: q.Collection, machine: q.Merged, name: str) -> None:
+    assert made.runs is not None
+    truth = made.truth.binary(1)
+    everything = Sample(truth.pairs, np.ones(len(truth)), "random", truth.grade)
+    (measure,) = measures_of(name)
+    estimate = OneStep(made.runs, machine, everything).of(measure)
+    expected = q.evaluate(made.runs, truth, measure).means()[0, 0]
+    assert estimate.value == pytest.approx(expected, abs=1e-9)
+    assert estimate.error == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("by", ["random", "weight"])
+def test_intervals_hold(made: q.Collection, machine: q.Merged, by: str) -> None:
+    truth, names = made.truth.binary(1), ["AP", "nDCG@10"]
+    expected = q.evaluate(made.runs, truth, names).means()[:, 0]
+    held = []
+    for seed in range(8):
+        chosen = q.sample(machine, 90, by, runs=made.runs, measure=names, seed=seed)
+        found = q.correct(made.runs, machine, chosen.labelled(truth), names)
+        known = ~np.isnan(found.low)
+        held += ((found.low <= expected) & (expected <= found.high))[known].tolist()
+    assert len(held) > 20
+    assert np.mean(held) > 0.75
+
+
+def test_humans_may_use_more_grades_than_the_machine(made: q.Collection, machine: q.Merged) -> None:
+    graded = q.Qrels(made.truth.pairs, (made.truth.grade * 2).astype(np.int8))
+    chosen = q.sample(machine, 90, "weight", runs=made.runs, measure="nDCG@10", seed=1)
+    found = q.correct(made.runs, machine, chosen.labelled(graded), "nDCG@10")
+    assert np.isfinite(found.value).all()

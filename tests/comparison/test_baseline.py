@@ -1,0 +1,149 @@
+"""Systems against the one in use, from machine labels that human ones correct."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import qrowd as q
+from qrowd.cli.main import command
+from qrowd.errors import UnknownNameError, UsageError
+
+NAMES = ["P@10", "AP", "nDCG@10"]
+
+
+@pytest.fixture(scope="module")
+def made() -> q.Collection:
+    return q.simulate(
+        topics=12, documents=80, assessors=5, votes=3, runs=6, prevalence=0.45, seed=4
+    )
+
+
+@pytest.fixture(scope="module")
+def machine(made: q.Collection) -> q.Merged:
+    merged: q.Merged = q.get("mv").fit(made.judgements)
+    return merged
+
+
+def _corrected(made: q.Collection, machine: q.Merged, seed: int = 0) -> q.Corrected:
+    few = q.sample(machine, 150, "weight", runs=made.runs, measure=NAMES, seed=seed)
+    return q.correct(made.runs, machine, few.labelled(made.truth), NAMES)
+
+
+def test_differences_and_places_hold(made: q.Collection, machine: q.Merged) -> None:
+    truth = q.evaluate(made.runs, made.truth, NAMES).means()[:, 0]
+    held, placed = [], []
+    for seed in range(8):
+        corrected = _corrected(made, machine, seed)
+        contrast = q.against(corrected, made.runs, "run02")
+        expected = np.delete(truth - truth[:, [1]], 1, axis=1)
+        held.append((contrast.low <= expected) & (expected <= contrast.high))
+        place = q.places(truth)
+        placed.append((corrected.place_low <= place) & (place <= corrected.place_high))
+    assert np.mean(held) > 0.75
+    assert np.mean(placed) > 0.8
+
+
+def test_a_difference_uses_what_two_runs_share(made: q.Collection, machine: q.Merged) -> None:
+    (estimate,) = _corrected(made, machine).measure("AP").estimates
+    assert estimate is not None
+    apart, half = estimate.differences(0.9)
+    error, _ = estimate.couples()
+    assert apart[2, 4] == pytest.approx(estimate.value[2] - estimate.value[4])
+    parts, beyond = estimate.parts, estimate.beyond
+    assert parts is not None
+    assert beyond is not None
+    by_hand = np.square(parts[2] - parts[4]).sum() + beyond[2, 2] + beyond[4, 4] - 2 * beyond[2, 4]
+    assert error[2, 4] == pytest.approx(np.sqrt(by_hand))
+    assert (np.diag(half) == 0).all()
+    few = estimate.of(np.array([4, 2]))
+    assert few.differences(0.9)[1][0, 1] == pytest.approx(half[2, 4])
+
+
+def test_topics_and_documents_behind_a_difference(made: q.Collection, machine: q.Merged) -> None:
+    corrected = _corrected(made, machine)
+    contrast = q.against(corrected, made.runs, "run02")
+    assert list(contrast.runs) == ["run01", "run03", "run04", "run05", "run06"]
+    assert (contrast.won + contrast.lost + contrast.tied == 12).all()
+    assert corrected.by_topic is not None
+    topics = corrected.by_topic.values[1, 0]
+    assert contrast.won[1, 1] == (topics[:, 2] > topics[:, 1] + 1e-9).sum()
+    assert contrast.spread[1, 1] == pytest.approx((topics[:, 2] - topics[:, 1]).std(ddof=1))
+    move = next(m for m in contrast.moved if m["measure"] == "AP" and m["run"] == "run03")
+    most = int(np.argmax(np.abs(topics[:, 2] - topics[:, 1])))
+    assert move["topic"] == corrected.by_topic.topics.names[most]
+    assert move["documents"]
+    for each in move["documents"]:  # in the direction of the difference
+        up = (each["rank"] or 999) < (each["was"] or 999)
+        assert up == (move["difference"] > 0)
+    need = contrast.topics_needed(0.02)["AP"]
+    assert need == int(np.ceil((2.8016 * contrast.spread[1].max() / 0.02) ** 2))
+    width = float(np.nanmax(contrast.high - contrast.low, axis=1)[1]) / 2
+    assert contrast.labels_needed(width)["AP"] in (150, 151)
+    with pytest.raises(UnknownNameError, match="run99"):
+        q.against(corrected, made.runs, "run99")
+    alone = q.correct(
+        made.runs, machine, q.sample(machine, 100).labelled(made.truth), method="human"
+    )
+    with pytest.raises(UsageError, match="machine labels"):
+        q.against(alone, made.runs, "run01")
+
+
+@pytest.fixture
+def files(made: q.Collection, machine: q.Merged, tmp_path: Path) -> Path:
+    q.save(made.judgements, tmp_path / "llm.tsv")
+    q.save(made.runs, tmp_path / "all.run")
+    few = q.sample(machine, 150, "weight", runs=made.runs, measure=NAMES)
+    q.save(few.labelled(made.truth), tmp_path / "few.tsv")
+    return tmp_path
+
+
+def test_systems_by_human_labels_by_command(files: Path) -> None:
+    run, at = CliRunner().invoke, str(files)
+    asked = ["compare", "--systems", "--runs", f"{at}/all.run", "--judgements", f"{at}/llm.tsv"]
+    asked += ["--human", f"{at}/few.tsv"]
+    shown = run(command, asked)
+    assert shown.exit_code == 0, shown.output
+    assert "places" in shown.output
+    assert "machine only" in shown.output
+    assert "infAP" in shown.output
+    based = run(
+        command,
+        [*asked, "--baseline", "run02", "--labels-needed", "0.01", "--topics-needed", "0.02"],
+    )
+    assert based.exit_code == 0, based.output
+    for words in ("won  lost  tied", "human labels (150 now)", "with power .8 by", "are judged"):
+        assert words in based.output
+    told = json.loads(run(command, [*asked, "--baseline", "run02", "--json"]).stdout)
+    assert {row["run"] for row in told["rows"]} == {f"run0{n}" for n in (1, 3, 4, 5, 6)}
+    assert told["moved"][0]["documents"][0]["document"]
+    assert told["unjudged"][0]["unjudged"] == 0
+    wrong = run(command, [*asked, "--baseline", "nobody"])
+    assert "nobody" in str(wrong.exception)
+    (files / "scores.tsv").write_text("run\ttopic\tmeasure\tvalue\n", encoding="utf-8")
+    scores = run(command, ["compare", "--systems", f"{at}/scores.tsv", "--human", f"{at}/few.tsv"])
+    assert "--human cannot correct files of scores" in str(scores.exception)
+    lonely = run(command, ["compare", "--systems", f"{at}/scores.tsv", "--labels-needed", "0.1"])
+    assert "--labels-needed needs --human" in str(lonely.exception)
+    nothing = run(command, ["compare", "--systems"])
+    assert "name a file of scores" in str(nothing.exception)
+
+
+def test_a_report_begins_with_corrected_scores(files: Path) -> None:
+    pytest.importorskip("jinja2", reason="pages need the extra `report`")
+    run, at = CliRunner().invoke, str(files)
+    asked = ["report", f"{at}/llm.tsv", "-o", f"{at}/page.html", "--method", "mv"]
+    asked += ["--human", f"{at}/few.tsv", "--baseline", "run02", "--draws", "20"]
+    refused = run(command, asked)
+    assert "--human needs --runs" in str(refused.exception)
+    done = run(command, [*asked, "--runs", f"{at}/all.run"])
+    assert done.exit_code == 0, done.output
+    page = (files / "page.html").read_text(encoding="utf-8")
+    assert "corrected by the human labels of 150 pairs" in page  # which system is best
+    assert "Let a trusted person judge" not in page
+    first = page.index("Systems, corrected by human labels")
+    assert first < page.index("Systems against run02") < page.index("What was done")
