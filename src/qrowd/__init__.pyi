@@ -156,6 +156,7 @@ from qrowd.aggregation.judgements.skierarchy import Skierarchy as Skierarchy
 from qrowd.aggregation.judgements.stack import Stacking as Stacking
 from qrowd.aggregation.judgements.turkrank import TurkRank as TurkRank
 from qrowd.aggregation.judgements.coins import TwoCoin as TwoCoin
+from qrowd.aggregation.judgements.binmv import WeightedBinomialVote as WeightedBinomialVote
 from qrowd.aggregation.judgements.wmv import DomainAdaptedVote as DomainAdaptedVote
 from qrowd.aggregation.judgements.wmv import IterativeWeightedVote as IterativeWeightedVote
 from qrowd.quality.rules import BinaryScore as BinaryScore

@@ -264,6 +264,16 @@ def test_significant_differences_by_loops(inputs: Inputs) -> None:
         assert table["kept"][at] <= min(table["certain Holm"][at], table["random Holm"][at])
         assert table["more"][at] == (table["random"][at] - table["certain"][at]) / 28
         assert table["low"][at] <= table["more"][at] <= table["high"][at]
+        means = values.mean(axis=0)
+        blurred = (
+            q.evaluate(runs, inputs.gold.soft(0.95, 0.05), [measure]).values[0, 0].mean(axis=0)
+        )
+        couples = [(a, b) for a in range(len(runs)) for b in range(a)]
+        turned = [(means[a] - means[b]) * (blurred[a] - blurred[b]) < 0 for a, b in couples]
+        assert table["swaps"][at] == sum(turned)  # eight runs: all are among the first ten
+        tied = sum(abs(means[a] - means[b]) < 1e-12 for a, b in couples)
+        assert table["certain tied"][at] == tied
+    assert table["certain tied"][1] > 0  # P@5 has few values
 
 
 def test_names_at_the_ends_of_lines_do_not_touch() -> None:

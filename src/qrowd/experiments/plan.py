@@ -20,12 +20,14 @@ the gold's pairs but one, and are scored on that one.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from qrowd import registry
+from qrowd.data.merged import Merged
 from qrowd.errors import InputError, UnknownNameError, UsageError, require_name
 from qrowd.evaluation.measure import measures_of
 from qrowd.io.plan_files import PlanText, file_text, line_of, parsed_toml
@@ -117,6 +119,24 @@ SECTIONS: dict[str, type] = {
 }
 
 
+class Soft:
+    """`soft(ds)`: a method that merges judgements, its belief taken as random relevance."""
+
+    def __init__(self, method: Any) -> None:
+        if method.card.level != "judgements":
+            raise UsageError(f"soft({method}): only methods that merge judgements have a belief")
+        self.method = method
+        self.card = replace(method.card, id=f"soft({method.card.id})")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.method, name)
+
+    def fit(self, *given: Any) -> Merged:
+        """What the method says, for expected measures."""
+        merged: Merged = self.method.fit(*given)
+        return replace(merged, details=replace(merged.details, soft=True))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """A whole plan. `file` is where it was read, for messages; paths are relative to `folder`."""
@@ -166,7 +186,9 @@ class Plan:
 
     def method(self, approach: str) -> Any:
         """The method that an approach of the plan is: a spec string, or a short name of one."""
-        return registry.get(self.names.get(approach, approach))
+        spec = self.names.get(approach, approach)
+        soft = re.fullmatch(r"\s*soft\((.*)\)\s*", spec)
+        return Soft(registry.get(soft[1])) if soft else registry.get(spec)
 
     def only(self, groups: tuple[str, ...]) -> Plan:
         """The plan with these groups of topic sets only; all of them if none is named."""

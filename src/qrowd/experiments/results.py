@@ -257,12 +257,16 @@ def significance(inputs: Inputs, level: float = LEVEL, alpha: float = 0.05) -> T
     Paired t-tests over topics of all pairs of runs, as they are and by Holm; `kept` are the pairs
     that are significant under both kinds of gold, `turned` those whose sign differs (both Holm).
     `more` is the share of pairs that only random gold adds, less those it loses, with its interval:
-    all tests again without each topic in turn.
+    all tests again without each topic in turn. `swaps` are the pairs among the ten runs that are
+    first under gold as it is whose order random gold turns round; `tied` the pairs of all runs with
+    equal means.
     """
     grid = inputs.plan.grid
     blurred = inputs.gold.soft(grid.p_rel, grid.p_nonrel)
     by_holm = ("certain Holm", "random Holm", "kept", "turned")
-    columns = ("runs", "measure", "pairs", "certain", "random", "more", "low", "high", *by_holm)
+    places = ("swaps", "certain tied", "random tied")
+    counts = ("pairs", "certain", "random", "more", "low", "high")
+    columns = ("runs", "measure", *counts, *by_holm, *places)
     rows = []
     for name, runs in inputs.runs.items():
         hard = evaluate(runs, inputs.gold, inputs.measures).values[:, 0]
@@ -285,7 +289,13 @@ def _significant(certain: Floats, random: Floats, level: float, alpha: float) ->
         rest = [_pairwise(np.delete(values, at, 0))[1] for values in (certain, random)]
         left.append((rest[1] < alpha).mean() - (rest[0] < alpha).mean())
     added = jackknifed((plain[1] - plain[0]) / pairs, np.array(left), level)
-    return [pairs, *plain, *added, *(int(side.sum()) for side in (*strict, both, turned))]
+    counts = [int(side.sum()) for side in (*strict, both, turned)]
+    means = [values.mean(axis=0) for values in (certain, random)]
+    top = np.argsort(-means[0], kind="stable")[:10]
+    signs = [np.sign(side[top][:, None] - side[top]) for side in means]
+    swaps = int((signs[0] * signs[1] < 0).sum()) // 2
+    ties = [int(np.isclose(side, 0, atol=1e-12).sum()) for side, _ in sides]
+    return [pairs, *plain, *added, *counts, swaps, *ties]
 
 
 def _pairwise(values: Floats) -> tuple[Floats, Floats]:
