@@ -163,6 +163,7 @@ from qrowd.quality.rules import BinaryScore as BinaryScore
 from qrowd.quality.rules import FewJudgements as FewJudgements
 from qrowd.quality.rules import GoldAccuracy as GoldAccuracy
 from qrowd.quality.rules import NdcgScore as NdcgScore
+from qrowd.quality.rules import NothingRelevant as NothingRelevant
 from qrowd.quality.rules import RandomSpam as RandomSpam
 from qrowd.quality.rules import SurelyWorse as SurelyWorse
 from qrowd.quality.rules import Suspected as Suspected

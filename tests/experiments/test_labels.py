@@ -137,7 +137,7 @@ def test_differences_have_an_interval_over_topics(results: LabelResults) -> None
         ('"mv"]', '"aware-uni"]', 7, "aware-uni merges scores"),
         ('"map"', '"mop"', 8, "no statistics 'mop'; did you mean map"),
         ('without = "ds(clamp=false)"', 'without = "dz"', 11, "no method 'dz'"),
-        ("[names]", '[names]\nother = "mv"', 10, "no approach of [grid] has this name"),
+        ("[names]", '[names]\nother = "mv"', 10, "no approach or measure of [grid] has this name"),
         ('judgements = "crowd.tsv"', 'pools = "trec11"', 3, "name a file, or let gold be made"),
         ('"fractional"', '"fraction"', 14, "no answers 'fraction'"),
     ],

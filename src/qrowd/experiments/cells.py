@@ -86,6 +86,7 @@ def key_of(task: Task, inputs: Inputs) -> str:
         plan.panels.each,
         plan.panels.seed,
         *grid_without_approaches,  # of which the task has one
+        *(plan.measures if plan.measures != plan.grid.measures else ()),
         inputs.groups,
         inputs.fingerprint,
         qrowd.__version__,

@@ -17,12 +17,13 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
-from qrowd.errors import InputError, ScaleError, UnknownNameError
+from qrowd.errors import InputError, ScaleError, UnknownNameError, UsageError
 from qrowd.evaluation.engine import evaluate, random_scores
 from qrowd.experiments.plan import Plan, TopicSet, TopicSets
 from qrowd.io.judgements import read_judgements
 from qrowd.io.qrels import read_qrels
 from qrowd.io.runs import read_runs
+from qrowd.quality.screening import screen
 from qrowd.simulation.collection import simulate
 from qrowd.simulation.trec21 import TOPICS, simulate_pools
 
@@ -103,8 +104,8 @@ class Inputs:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The measures, as the plan names them."""
-        return self.plan.grid.measures
+        """The measures as spec strings."""
+        return self.plan.measures
 
     def prepare(self) -> None:
         """Make what all tasks share, before several threads ask for it."""
@@ -136,6 +137,8 @@ def load(plan: Plan) -> Inputs:
         inputs = Inputs(plan, crowd.judgements, crowd.gold, {}, sources)
     else:
         inputs = _with_runs(plan, simulated)
+    if plan.data.screen:
+        inputs = _screened(inputs)
     _check(inputs)
     return inputs
 
@@ -150,6 +153,18 @@ def _with_runs(plan: Plan, simulated: bool) -> Inputs:
         crowd = simulate_pools(gold, next(iter(runs.values())), plan.data.seed)
         sources["judgements"] = f"SIMULATED pools of TREC 2012 (seed {plan.data.seed})"
     return Inputs(plan, crowd, gold, runs, sources)
+
+
+def _screened(inputs: Inputs) -> Inputs:
+    """The inputs without those whom the plan's rules doubt; the caption says who they are."""
+    try:
+        screened = screen(inputs.crowd, list(inputs.plan.data.screen))
+    except UsageError as error:
+        raise inputs.plan.wrong("data", "screen", str(error)) from None
+    names = ", ".join(row.assessor for row in screened.left_out)
+    kept = f"{inputs.sources['judgements']} without {names}" if names else ""
+    sources = {**inputs.sources, "judgements": kept or inputs.sources["judgements"]}
+    return replace(inputs, crowd=screened.kept, sources=sources)
 
 
 def _read(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
@@ -211,6 +226,12 @@ def _check(inputs: Inputs) -> None:
     for group, sets in plan.topics.items():
         for topic_set in sets:
             _check_topics(inputs, group, topic_set)
+    for name, runs in inputs.runs.items():
+        scored = {topic for sets in inputs.groups.values() for each in sets for topic in each.test}
+        missing = sorted(scored.difference(runs.topics))
+        if missing:
+            message = f"no run has topic{'s' * (len(missing) > 1)} {', '.join(missing)}"
+            raise plan.wrong("runs", name, f"{message}; they are scored")
     if not len(gold.topics.intersection(crowd.topics)):
         raise InputError("gold and judgements have no topic in common", file=plan.file)
     if crowd.scale.grades != (0, 1):

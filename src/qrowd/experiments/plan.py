@@ -4,7 +4,7 @@
     [data]                              where judgements and gold come from, or how they are made
     [runs]                              a name for each set of runs, and its files
     [grid]                              approaches, measures, statistics, kinds of gold
-    [names]                             short names of approaches
+    [names]                             short names of approaches and measures
     [panels]                            how many assessors are merged, how often, which seed
     [topics]                            groups of topic sets: the topics that are scored
     [labels]                            instead of runs, panels and topics: gold that is held out
@@ -70,6 +70,7 @@ class Data:
     documents: int = param(1800, "documents of a topic, if it is made", at_least=10)
     systems: int = param(129, "runs of a run set, if it is made", at_least=2)
     seed: int = param(0, "random seed of what is simulated", at_least=0)
+    screen: tuple[str, ...] = param((), "screening rules: whom they doubt is left out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,6 +191,11 @@ class Plan:
         soft = re.fullmatch(r"\s*soft\((.*)\)\s*", spec)
         return Soft(registry.get(soft[1])) if soft else registry.get(spec)
 
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures as spec strings; `grid.measures` may have short names of them."""
+        return tuple(self.names.get(name, name) for name in self.grid.measures)
+
     def only(self, groups: tuple[str, ...]) -> Plan:
         """The plan with these groups of topic sets only; all of them if none is named."""
         for name in groups:
@@ -242,7 +248,7 @@ def _check_scores(plan: Plan) -> None:
         raise plan.wrong("panels", "sizes", "a size is there twice")
     _check_approaches(plan)
     try:
-        measures_of(plan.grid.measures)
+        measures_of(plan.measures)
     except UsageError as error:
         raise plan.wrong("grid", "measures", str(error)) from None
     _check_sets(plan)
@@ -284,8 +290,8 @@ def _check_approaches(plan: Plan) -> None:
     for name in plan.grid.approaches:
         _check_approach(plan, name)
     for name in plan.names:
-        if name not in plan.grid.approaches:
-            raise plan.wrong("names", name, "no approach of [grid] has this name")
+        if name not in (*plan.grid.approaches, *plan.grid.measures):
+            raise plan.wrong("names", name, "no approach or measure of [grid] has this name")
     for key in ("approaches", "statistics", "gold"):
         names = getattr(plan.grid, key)
         twice = [name for name in names if names.count(name) > 1]
@@ -342,7 +348,10 @@ def parse_plan(text: str, file: str = "plan") -> Plan:
         for name, kind in SECTIONS.items()
     }
     # sections whose keys are free and whose values are texts
-    for section, kind in (("names", "a method, as a spec string"), ("runs", "a file or a folder")):
+    for section, kind in (
+        ("names", "a method or measure, as a spec string"),
+        ("runs", "a file or a folder"),
+    ):
         parts[section] = tables.get(section, {})
         for name, value in parts[section].items():
             if not isinstance(value, str):

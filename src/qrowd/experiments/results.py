@@ -271,7 +271,7 @@ def significance(inputs: Inputs, level: float = LEVEL, alpha: float = 0.05) -> T
     for name, runs in inputs.runs.items():
         hard = evaluate(runs, inputs.gold, inputs.measures).values[:, 0]
         soft = evaluate(runs, blurred, inputs.measures).values[:, 0]
-        for measure, *both in zip(inputs.measures, hard, soft, strict=True):
+        for measure, *both in zip(grid.measures, hard, soft, strict=True):
             rows.append((name, measure, *_significant(both[0], both[1], level, alpha)))
     return columns_of(columns, rows)
 

@@ -33,6 +33,32 @@ class FewJudgements(Rule):
         return below(n, n, self.at_least, 1, words)
 
 
+@rule("nothing-relevant", paper="Ferrante, Ferro & Losiouk 2019")
+class NothingRelevant(Rule):
+    """Doubts who found nothing relevant on some topic.
+
+    Scores under such an assessor cannot tell runs apart there. The papers on the pools of TREC 2012
+    left out two for it. Topics of which an assessor judged few documents do not count.
+
+    >>> import qrowd as q
+    >>> q.NothingRelevant(documents=50)
+    nothing-relevant(documents=50)
+    """
+
+    documents: int = param(20, "the least documents of a topic for it to count", at_least=1)
+
+    def doubts(self, evidence: Evidence) -> Doubt:
+        """Whom this rule doubts."""
+        rows, shape = evidence.single, (evidence.size, len(evidence.single.topics))
+        cell = rows.assessor.astype(np.int64) * shape[1] + rows.pairs.topic[rows.pair]
+        judged = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+        found = np.bincount(cell, evidence.said_relevant, shape[0] * shape[1]).reshape(shape)
+        counts = judged >= self.documents
+        empty = (counts & (found == 0)).sum(axis=1).astype(np.float64)
+        words = "nothing relevant on {value:.0f} of {n} topics"
+        return above(empty, counts.sum(axis=1).astype(np.float64), 1, 1, words)
+
+
 @rule("gold-accuracy", paper="Snow et al. 2008", needs=("gold",))
 class GoldAccuracy(Rule):
     r"""Doubts who is right on too few gold pairs.
