@@ -54,6 +54,8 @@ from qrowd.comparison.systems import SystemComparison as SystemComparison
 from qrowd.data.topics import Topics as Topics
 from qrowd.content.vectors import Vectors as Vectors
 from qrowd.budget.worklist import Worklist as Worklist
+from qrowd.budget.adjudication import adjudicated as adjudicated
+from qrowd.budget.adjudication import adjudication_table as adjudication_table
 from qrowd.quality.agreement import agreement as agreement
 from qrowd.comparison.anova import anova as anova
 from qrowd.quality.assessors import assessors as assessors
@@ -61,6 +63,7 @@ from qrowd.content.hypothesis import cluster_test as cluster_test
 from qrowd.quality.independence import cohen as cohen
 from qrowd.comparison.compare import compare as compare
 from qrowd.comparison.systems import compare_systems as compare_systems
+from qrowd.budget.adjudication import contested as contested
 from qrowd.budget.worklist import contradictions as contradictions
 from qrowd.aggregation.correction import correct as correct
 from qrowd.budget.couples import couples as couples
@@ -68,6 +71,7 @@ from qrowd.budget.decisions import decisions as decisions
 from qrowd.evaluation.engine import evaluate as evaluate
 from qrowd.budget.votes import expected_majority as expected_majority
 from qrowd.registry import get as get
+from qrowd.budget.adjudication import gold_hash as gold_hash
 from qrowd.budget.votes import gold_minus_majority as gold_minus_majority
 from qrowd.comparison.significance import holm as holm
 from qrowd.quality.independence import independence as independence
@@ -88,6 +92,7 @@ from qrowd.evaluation.engine import random_scores as random_scores
 from qrowd.comparison.correlation import rbo as rbo
 from qrowd.io.judgements import read_assessors as read_assessors
 from qrowd.io.qrels import read_choice as read_choice
+from qrowd.io.qrels import read_decisions as read_decisions
 from qrowd.io.documents import read_documents as read_documents
 from qrowd.io.judgements import read_features as read_features
 from qrowd.io.judgements import read_judgements as read_judgements

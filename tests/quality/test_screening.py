@@ -32,6 +32,7 @@ def test_all_rules_are_there_with_the_papers_thresholds() -> None:
         "few-judgements",
         "gold-accuracy",
         "ndcg-score",
+        "nothing-relevant",
         "random-spam",
         "surely-worse",
         "suspected",

@@ -15,7 +15,7 @@ from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.provenance import Provenance
 from qrowd.data.qrels import Qrels
-from qrowd.data.sample import BY, GOALS, UNIFORM, Choice, Sample
+from qrowd.data.sample import BY, GOALS, UNIFORM, Choice, Decisions, Sample
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Reading, Wanted, tables
@@ -45,6 +45,11 @@ SAMPLE = Wanted(
     needed=("topic", "doc", "grade"),
     optional=("assessor", "probability", "by", "worth", "goal"),
     plain=_TREC,
+)
+REVISED = Wanted(
+    "a list of `qrowd next --goal gold`",
+    needed=("topic", "doc"),
+    optional=("grade", "goal", "gold_hash", "nominated_by"),
 )
 WORKLIST = Wanted(
     "a list of `qrowd next`", needed=("topic", "doc", "goal"), optional=("probability", "grade")
@@ -193,6 +198,47 @@ def _drawn_uniformly(table: Table) -> Table:
             "count; the others were chosen by what had been said before"
         )
     return table.of_rows(rows)
+
+
+def read_decisions(
+    source: str | Path | Any, *, grades: Words = None, goals: bool = False
+) -> Decisions:
+    """A list of gold to judge again (`qrowd next --goal gold`), with the grades that it was given.
+
+    Rows without a grade are undecided; with `goals` only why pairs are listed is read.
+    """
+    (table,) = tables(source, REVISED)
+    name = table.origin.name
+    if goals and "goal" not in table:
+        raise InputError("has no column goal; name the list that is not blind", file=name)
+    if not goals and "grade" not in table:
+        raise InputError("has no column grade: nobody has decided anything", file=name)
+    goal = np.full(len(table), "", object)
+    if "goal" in table:
+        goal = table.column("goal", filled=False).fill_null("").cast(str).to_numpy()
+    said = {}
+    for column in ("gold_hash", "nominated_by"):
+        values = table.names(column).unique().to_list() if column in table else []
+        if len(values) > 1:
+            raise InputError(
+                f"column {column} has several values; give one list at a time", file=name
+            )
+        said[column] = values[0] if values else ""
+    listed = table.of_rows(np.arange(len(table)))
+    indexes, codes = coded([listed], "topic", "doc")
+    pairs, pair = Pairs.from_codes(*indexes, *codes)
+    if len(pairs) < len(pair):
+        raise InputError("a pair is listed twice", file=name)
+    order = np.argsort(pair)
+    known = np.zeros(len(table), np.bool_)
+    if not goals:
+        column = table.column("grade", filled=False).cast(str)
+        known = (column.fill_null("").str.strip_chars() != "").to_numpy()
+    decided = Qrels.of([], [], [])
+    if known.any():
+        rows = table.of_rows(np.flatnonzero(known))
+        decided = _qrels_of(graded([rows], Grading(grades)))
+    return Decisions(pairs, goal[order], decided, int((~known).sum()), **said)
 
 
 def read_choice(source: str | Path | Sequence[str | Path] | Any) -> Choice:
