@@ -102,6 +102,7 @@ def presets(name: str | None, output: str | None, as_json: bool) -> None:
 @opt.file("plan")
 @opt.input_file("--judgements", help="Judgements instead of the plan's.")
 @opt.gold_file
+@opt.input_file("--texts", help="The documents' texts, for a plan of votes one by one.")
 @opt.input_file(
     "--runs",
     multiple=True,
@@ -125,6 +126,7 @@ def run(
     plan: str,
     judgements: str | None,
     gold: str | None,
+    texts: str | None,
     runs: tuple[str, ...],
     topic_sets: tuple[str, ...],
     part: str | None,
@@ -145,7 +147,10 @@ def run(
     """
     from qrowd.experiments.presets import plan_of
 
-    grid = _with_own_files(plan_of(plan), judgements, gold, runs).only(topic_sets)
+    own = plan_of(plan)
+    if texts:
+        own = replace(own, data=replace(own.data, texts=str(Path(texts).resolve())))
+    grid = _with_own_files(own, judgements, gold, runs).only(topic_sets)
     _compute(grid, output or grid.experiment.name, on, workers, part, as_json)
 
 
@@ -353,6 +358,18 @@ def table(
             labels.against(against, statistic, level) if against else labels.table(level)
         )
         caption = labels.caption(level)
+    elif book.plan.loop.votes:
+        if any((*flags, as_printed, against, less_topic_sets, group, where, statistic)):
+            raise UsageError(f"{book.folder} has votes one by one: its table has no such options")
+        from qrowd.experiments.results import LoopResults, bold
+
+        votes = LoopResults.of(book)
+        columns, caption = votes.table(), votes.caption
+        if output and output.endswith(".tex"):
+            say(caption)
+            marked = [bold(row) for row in zip(*columns.values(), strict=True)]
+            write(output, latex([latex_text(name) for name in columns], marked, caption))
+            return
     elif as_printed:
         from qrowd.experiments.printed import printed_table
 
@@ -475,6 +492,12 @@ def plot(
     book = _book(folder)
     if book.plan.labels.folds:
         raise UsageError(f"{folder} has labels, and no panels: see qrowd experiment table")
+    if book.plan.loop.votes:
+        drawings = _votes_pictures(book)
+        files = save_pictures(drawings, output)
+        if as_json:
+            show_json({"files": files})
+        return
     named = {picture_name(book.plan, number): f"figure-{number}" for number in numbers}
     drawings = pictures(book, load(book.plan), statistic, group, only=tuple(named))
     if named:
@@ -482,6 +505,21 @@ def plot(
     files = save_pictures(drawings, output)
     if as_json:
         show_json({"files": files})
+
+
+def _votes_pictures(book: Book) -> dict[str, Any]:
+    """Figures 1 to 4 of Davtyan et al. 2015; the first three where there are texts."""
+    from qrowd.content.hypothesis import cluster_test
+    from qrowd.experiments.inputs import load
+    from qrowd.experiments.results import LoopResults
+    from qrowd.reporting.paper_figures import densities, loop_figures, similarities
+
+    pictures = {"figure-4": loop_figures(LoopResults.of(book).curves, {})["accuracy"]}
+    inputs = load(book.plan)
+    if inputs.documents is not None:
+        test = cluster_test(inputs.documents, inputs.gold)
+        pictures |= {"figure-1": densities(test), "figures-2-3": similarities(test)}
+    return pictures
 
 
 def _book(folder: str) -> Book:

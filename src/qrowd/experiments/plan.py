@@ -8,6 +8,7 @@
     [panels]                            how many assessors are merged, how often, which seed
     [topics]                            groups of topic sets: the topics that are scored
     [labels]                            instead of runs, panels and topics: gold that is held out
+    [loop]                              instead of all these: votes that are asked for one by one
 
 A topic set is a list of the topics that are scored; approaches learn from gold on all other topics
 of the gold, or on `train` where a set is written `{test = [...], train = [...]}`. Without
@@ -15,6 +16,9 @@ of the gold, or on `train` where a set is written `{test = [...], train = [...]}
 
 With `[labels]` the merged labels themselves are scored: approaches are given gold on all folds of
 the gold's pairs but one, and are scored on that one.
+
+With `[loop]` votes are drawn one by one, merged after each, and the labels so far are scored
+(Davtyan, Eickhoff & Hofmann 2015); approaches may read `texts` of documents then.
 """
 
 from __future__ import annotations
@@ -61,10 +65,12 @@ class Data:
     gold_rel: int = param(
         0, "make gold binary: relevant from this grade on; 0: as it is", at_least=0
     )
+    texts: str = param("", "the documents' texts, for plans with [loop]")
     pools: str = param(
         "",
-        "how judgements are simulated: on gold and runs (trec21), or with their gold (trec11)",
-        choices=("", "trec21", "trec11"),
+        "how judgements are simulated: on gold and runs (trec21), or with their gold (trec11) and "
+        "made texts (texts)",
+        choices=("", "trec21", "trec11", "texts"),
     )
     made: bool = param(False, "make a collection where the files are not there")
     documents: int = param(1800, "documents of a topic, if it is made", at_least=10)
@@ -111,12 +117,27 @@ class Labels:
     seed: int = param(0, "random seed of the folds", at_least=0)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Voting:
+    """`[loop]`: how votes are asked for and scored, as `qrowd loop` does it."""
+
+    votes: int = param(0, "votes per document at the end; 0: no loop", at_least=0)
+    randomisations: int = param(50, "how often all of it is done again", at_least=1)
+    at_least: int = param(
+        1, "leave out topics where a judged document has fewer real votes", at_least=1
+    )
+    leave_out: tuple[str, ...] = param((), "topics to leave out")
+    at: float = param(1.0, "votes per document of the table of topics", above=0)
+    seed: int = param(0, "random seed of the draws", at_least=0)
+
+
 SECTIONS: dict[str, type] = {
     "experiment": About,
     "data": Data,
     "grid": Grid,
     "panels": Panels,
     "labels": Labels,
+    "loop": Voting,
 }
 
 
@@ -147,6 +168,7 @@ class Plan:
     grid: Grid
     panels: Panels
     labels: Labels = Labels()
+    loop: Voting = Voting()
     names: Mapping[str, str] = field(default_factory=dict)
     runs: Mapping[str, str] = field(default_factory=dict)
     topics: Mapping[str, TopicSets] = field(default_factory=dict)
@@ -159,7 +181,8 @@ class Plan:
         """The plan that `packed` made a text of."""
         parts = json.loads(packed)
         for name, kind in SECTIONS.items():
-            values = {k: tuple(v) if isinstance(v, list) else v for k, v in parts[name].items()}
+            stored = parts.get(name, {})  # a folder of before there was such a section
+            values = {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
             parts[name] = kind(**values)
         parts["topics"] = {
             name: tuple(TopicSet(tuple(test), tuple(train)) for test, train in sets)
@@ -225,7 +248,9 @@ def check(plan: Plan) -> None:
             'name a file, or say how they are simulated (pools = "trec21")',
         ),
     )
-    if plan.labels == Labels():
+    if plan.loop.votes:
+        _check_loop(plan)
+    elif plan.labels == Labels():
         _check_scores(plan)
     else:
         _check_labels(plan)
@@ -261,10 +286,7 @@ def _check_labels(plan: Plan) -> None:
     if plan.data.pools == "trec21" or (plan.data.gold and not plan.data.judgements):
         message = 'name a file, or let gold be made with them (pools = "trec11", made = true)'
         raise plan.wrong("data", "judgements", message)
-    others = {"runs": plan.runs, "panels": plan.panels != Panels(), "topics": plan.topics}
-    for section, content in others.items():
-        if content:
-            raise plan.wrong(section, "", "a plan with [labels] scores labels: leave this out")
+    _refuse_panels(plan, "labels")
     _refuse_unknown(plan, "grid", "statistics", FIGURES)
     _refuse_unknown(plan, "labels", "answers", ANSWERS)
     _check_approaches(plan)
@@ -272,6 +294,27 @@ def _check_labels(plan: Plan) -> None:
         if plan.method(name).card.level != "judgements":
             message = f"{name} merges scores, and gives no labels"
             raise plan.wrong("grid", "approaches", message, name)
+
+
+def _check_loop(plan: Plan) -> None:
+    """A plan of votes one by one: no runs, no panels, no topic sets, no held-out gold."""
+    _refuse_panels(plan, "loop")
+    if plan.labels != Labels():
+        raise plan.wrong("labels", "", "a plan has [labels] or [loop]: leave one of them out")
+    if plan.loop.at > plan.loop.votes:
+        raise plan.wrong("loop", "at", f"a document has {plan.loop.votes} votes at the end")
+    _check_approaches(plan)
+    for name in plan.grid.approaches:
+        if plan.method(name).card.level != "judgements":
+            message = f"{name} merges scores, and gives no labels"
+            raise plan.wrong("grid", "approaches", message, name)
+
+
+def _refuse_panels(plan: Plan, section: str) -> None:
+    others = {"runs": plan.runs, "panels": plan.panels != Panels(), "topics": plan.topics}
+    for other, content in others.items():
+        if content:
+            raise plan.wrong(other, "", f"a plan with [{section}] scores labels: leave this out")
 
 
 def _refuse_missing(plan: Plan, *needed: tuple[object, str, str, str]) -> None:
@@ -309,11 +352,12 @@ def _check_approach(plan: Plan, name: str) -> None:
         card = plan.method(name).card
     except UsageError as error:
         raise wrong(str(error)) from None
-    needs = [need for need in card.needs if need not in ("reference", "random")]
+    there = ("reference", "random", *(("documents",) if plan.loop.votes else ()))
+    needs = [need for need in card.needs if need not in there]
     if card.level == "orders" or needs:
         reason = "merges orders" if card.level == "orders" else f"needs {', '.join(needs)}"
         raise wrong(f"{name} {reason}, which an experiment does not have")
-    if "reference" in card.needs and not plan.topics and plan.labels == Labels():
+    if "reference" in card.needs and not (plan.topics or plan.labels.folds or plan.loop.votes):
         raise wrong(f"{name} learns from gold on other topics; name topic sets in [topics]")
 
 

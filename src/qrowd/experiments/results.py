@@ -19,11 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qrowd.budget.curves import Curves
 from qrowd.comparison.anova import Anova, anova
 from qrowd.comparison.labels import LabelScores, score_labels
 from qrowd.comparison.significance import holm, jackknife_error, paired_t
 from qrowd.data.arrays import Floats
-from qrowd.data.index import Pairs
+from qrowd.data.index import Index, Pairs
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError, ParameterError, UnknownNameError, UsageError, require_name
@@ -63,6 +64,10 @@ class Results:
         """The cells of a folder; the plan's first statistic and group, where none is named."""
         if book.plan.labels.folds:
             raise UsageError(f"{book.folder} has labels, and no panels: see qrowd experiment table")
+        if book.plan.loop.votes:
+            raise UsageError(
+                f"{book.folder} has votes one by one: see qrowd experiment table, plot"
+            )
         grid = book.plan.grid
         statistic = statistic or grid.statistics[0]
         require_name("statistic of this plan", statistic, grid.statistics)
@@ -376,3 +381,58 @@ class LabelResults:
         name = f"fractional_{statistic}"
         figures = next(iter(self.scores.values())).overall
         return name if answers == "fractional" and name in figures else statistic
+
+
+@dataclass(frozen=True, eq=False)
+class LoopResults:
+    """The cells of a plan of votes one by one."""
+
+    book: Book
+    curves: Curves
+
+    @classmethod
+    def of(cls, book: Book) -> LoopResults:
+        """The cells of a folder."""
+        plan, frame = book.plan, cells(book)
+        topics, votes = frame["topic"].unique(), frame["votes"].unique().sort()
+        shape = (len(plan.grid.approaches), len(topics), plan.loop.randomisations, len(votes))
+        order = {name: at for at, name in enumerate(plan.grid.approaches)}
+        ranked = frame.with_columns(frame["approach"].replace_strict(order).alias("_at"))
+        ordered = ranked.sort("_at", "topic", "randomisation", "votes")
+        accuracy = ordered["accuracy"].to_numpy().reshape(shape)
+        names = Index.of(topics.to_list())
+        return cls(
+            book,
+            Curves(plan.grid.approaches, names, votes.to_numpy(), accuracy, seed=plan.loop.seed),
+        )
+
+    @property
+    def caption(self) -> str:
+        """What the figures are, and what of the data is real."""
+        plan = self.book.plan
+        return (
+            f"{plan.experiment.name}: accuracy at {plan.loop.at:g} votes per document, means of "
+            f"{plan.loop.randomisations} randomisations; * better than {self.curves.methods[0]}, "
+            f"# than all others (Wilcoxon, .05); {plan.legend}{self.book.caption}"
+        )
+
+    def table(self) -> Table:
+        """Accuracy by topic and approach with marks: Table 1 of Davtyan et al. 2015."""
+        return {
+            name: list(column) for name, column in self.curves.table(self.book.plan.loop.at).items()
+        }
+
+
+def bold(row: Sequence[str]) -> list[str]:
+    """LaTeX's cells of a table of `LoopResults`, with the best of a row in bold."""
+    label, *cells = row
+    figures = [float(text.rstrip("*#")) for text in cells]
+    marked = [text.replace("#", r"\#") for text in cells]
+    best = max(figures)
+    return [
+        label,
+        *(
+            rf"\textbf{{{text}}}" if f == best else text
+            for text, f in zip(marked, figures, strict=True)
+        ),
+    ]
