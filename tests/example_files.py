@@ -132,6 +132,8 @@ def save_example_files(folder: Path) -> None:
     _save_orders(folder, list(gold.topics))
     _save_few_labels(folder, crowd, gold)
     _save_decisions(folder)
+    some = gold.to_polars().select("topic", "doc", team=pl.lit("one"), label=pl.lit(0.8))
+    some.write_csv(folder / "teams.tsv", separator="\t")
     (folder / "grid.toml").write_text(GRID)
     main(["experiment", "run", str(folder / "grid.toml"), "-o", str(folder / "results"), "-q"])
     shutil.copytree(ROOT / "examples" / "campaign", folder, dirs_exist_ok=True)

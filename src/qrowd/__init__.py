@@ -32,6 +32,7 @@ _NAMES = {
     "comparison.labels": "LabelScores score_labels",
     "comparison.prediction_powered": "Corrected ppi_mean rogan_gladen",
     "comparison.significance": "holm paired_test",
+    "comparison.teams": "score_teams",
     "comparison.systems": "SystemComparison compare_systems",
     "content.hypothesis": "ClusterTest cluster_test",
     "content.similarity": "with_text",
@@ -57,7 +58,8 @@ _NAMES = {
     "io.judgements": "read_assessors read_features read_judgements",
     "io.orders": "read_orders",
     "io.people": "read_people",
-    "io.qrels": "read_choice read_decisions read_pairs read_probabilities read_qrels read_sample",
+    "io.qrels": "read_choice read_decisions read_pairs read_probabilities read_qrels read_sample "
+    "read_teams",
     "io.release": "Release read_release",
     "io.runs": "read_runs read_scores",
     "io.save": "save",

@@ -105,6 +105,7 @@ from qrowd.io.release import read_release as read_release
 from qrowd.io.runs import read_runs as read_runs
 from qrowd.io.qrels import read_sample as read_sample
 from qrowd.io.runs import read_scores as read_scores
+from qrowd.io.qrels import read_teams as read_teams
 from qrowd.io.topics import read_topics as read_topics
 from qrowd.io.documents import read_vectors as read_vectors
 from qrowd.aggregation.revision import recalibrate as recalibrate
@@ -116,6 +117,7 @@ from qrowd.budget.sampling_design import sample as sample
 from qrowd.data.sample import sample_of as sample_of
 from qrowd.io.save import save as save
 from qrowd.comparison.labels import score_labels as score_labels
+from qrowd.comparison.teams import score_teams as score_teams
 from qrowd.quality.screening import screen as screen
 from qrowd.simulation.collection import simulate as simulate
 from qrowd.quality.pass_chances import simulate_checks as simulate_checks

@@ -13,6 +13,7 @@ from qrowd.cli.main import main
 from qrowd.errors import InputError, UnknownNameError
 from qrowd.experiments import run
 from qrowd.experiments.cells import Task, compute, folds_of, tasks_of
+from qrowd.experiments.cells import key_of as cells_key
 from qrowd.experiments.inputs import load
 from qrowd.experiments.plan import FIGURES, Plan, parse_plan, read_plan
 from qrowd.experiments.presets import preset
@@ -276,3 +277,37 @@ def test_the_majority_on_the_papers_topics(real_data: Path) -> None:
         assert cells["accuracy"][at].mean() == pytest.approx(expected, abs=0.012)
         exact = q.expected_majority(inputs.crowd, inputs.gold, votes).mean()
         assert exact == pytest.approx(expected, abs=5e-5)
+
+
+def test_the_consensus_of_the_others(plan: Plan, results: LabelResults) -> None:
+    """Each against the majority of the others, by loops; the cells are the same."""
+    own = replace(plan, labels=replace(plan.labels, gold="consensus"))
+    inputs = load(own)
+    for task in tasks_of(own):
+        assert cells_key(task, inputs) == cells_key(task, load(plan))
+    second = LabelResults(replace(results.book, plan=own), results.frame)
+    said = {
+        name: dict(
+            zip(
+                zip(part["topic"], part["doc"], strict=True),
+                (part["p(1)"] - 0.5).to_list(),
+                strict=True,
+            )
+        )
+        for (name,), part in results.frame.group_by("approach")
+    }
+    for name in said:
+        others = [said[each] for each in said if each != name]
+        right = []
+        for pair, p in said[name].items():
+            votes = sum(np.sign(each[pair]) for each in others)
+            if votes:
+                right.append((p > 0) == (votes > 0))
+        assert second.scores[name]["accuracy"] == pytest.approx(np.mean(right))
+        assert len(second.scores[name]) == len(right)
+    assert "against the majority of the other approaches" in second.caption()
+    few = PLAN.replace('"with", "without", "mv"', '"with", "without"').replace(
+        "folds", 'gold = "consensus"\nfolds'
+    )
+    with pytest.raises(InputError, match="takes three approaches"):
+        parse_plan(few)

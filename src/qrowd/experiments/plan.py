@@ -115,6 +115,12 @@ class Labels:
         choices=("coin", "relevant", "nonrelevant"),
     )
     seed: int = param(0, "random seed of the folds", at_least=0)
+    gold: str = param(
+        "file",
+        "what labels are scored against: the gold of [data], or, on its pairs, the majority of the "
+        "other approaches",
+        choices=("file", "consensus"),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,6 +295,8 @@ def _check_labels(plan: Plan) -> None:
     _refuse_panels(plan, "labels")
     _refuse_unknown(plan, "grid", "statistics", FIGURES)
     _refuse_unknown(plan, "labels", "answers", ANSWERS)
+    if plan.labels.gold == "consensus" and len(plan.grid.approaches) < 3:
+        raise plan.wrong("labels", "gold", "the majority of the others takes three approaches")
     _check_approaches(plan)
     for name in plan.grid.approaches:
         if plan.method(name).card.level != "judgements":

@@ -326,9 +326,10 @@ class LabelResults:
         """What the figures are, and what of the data is real."""
         plan = self.book.plan
         pairs, topics = self.frame.n_unique(["topic", "doc"]), self.frame["topic"].n_unique()
+        against = "gold" if plan.labels.gold == "file" else "the majority of the other approaches"
         return (
-            f"{plan.experiment.name}: labels of {pairs} pairs of {topics} topics against gold, "
-            f"each in one of {plan.labels.folds} parts whose gold was not given; +- is half the "
+            f"{plan.experiment.name}: labels of {pairs} pairs of {topics} topics against "
+            f"{against}, each in one of {plan.labels.folds} parts whose gold was not given; +- is half the "
             f"{percent(level)} interval over topics; {plan.legend}{self.book.caption}"
         )
 
@@ -344,7 +345,20 @@ class LabelResults:
         pairs = Pairs.of(own["topic"].to_list(), own["doc"].to_list())
         merged = SoftQrels(pairs, scale, own.select(names).to_numpy())
         gold = Qrels(pairs, own["gold"].to_numpy())
+        if self.book.plan.labels.gold == "consensus":
+            gold = self._consensus(approach, pairs, scale)
         return score_labels(merged, gold, ties=self.book.plan.labels.ties)
+
+    def _consensus(self, approach: str, pairs: Pairs, scale: Scale) -> Qrels:
+        """What most of the other approaches say; pairs on which they are divided are left out."""
+        others = [name for name in self.book.plan.grid.approaches if name != approach]
+        relevant = [f"p({grade})" for grade in np.array(scale.grades)[scale.relevant]]
+        votes = np.zeros(len(pairs))
+        for name in others:
+            own = self.frame.filter(self.frame["approach"] == name).sort("topic", "doc")
+            votes += np.sign(own.select(relevant).to_numpy().sum(axis=1) - 0.5)
+        decided = votes != 0
+        return Qrels(pairs.select(decided), (votes[decided] > 0).astype(np.int8))
 
     def table(self, level: float = LEVEL) -> Table:
         """A row for every approach and way to answer, two columns for every figure."""

@@ -14,9 +14,10 @@ from qrowd.data.arrays import refuse_rows
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.provenance import Provenance
-from qrowd.data.qrels import Qrels
+from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.sample import BY, GOALS, UNIFORM, Choice, Decisions, Sample
-from qrowd.data.scale import Scale
+from qrowd.data.scale import BINARY, Scale
+from qrowd.data.teams import TeamLabels
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Reading, Wanted, tables
 from qrowd.io.grades import Grading, Words, graded
@@ -113,6 +114,49 @@ def read_labels(
     if "grade" not in table:
         raise table.origin.error("neither grades nor columns p(0) p(1) ...: these are no labels")
     return replace(_qrels_of(graded([table], Grading(grades))), provenance=provenance)
+
+
+def read_teams(source: str | Path | Any, by: str) -> dict[str, TeamLabels]:
+    """The labels of several teams from one table: `topic doc`, a label from 0 to 1, whose it is
+    (the column `by`) and, where they ranked documents, `rank` and the `set` that was ranked.
+    """
+    import polars as pl
+
+    wanted = Wanted(
+        "labels of teams",
+        needed=("topic", "doc", "grade"),
+        optional=("rank", "set"),
+        others=re.escape(by),
+    )
+    (table,) = tables(source, wanted)
+    if by not in table:
+        raise table.origin.error(f"has no column {by}, which --by names")
+    p = table.numbers("grade")
+    bad = ~((p >= 0) & (p <= 1))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise table.origin.error(f"a label must lie between 0 and 1, got {p[row]:g}", row)
+    columns: dict[str, Any] = {
+        "team": table.names(by),
+        "topic": table.names("topic"),
+        "doc": table.names("doc"),
+        "p": p,
+        "rank": table.numbers("rank") if "rank" in table else np.full(len(p), np.nan),
+        "set": table.names("set") if "set" in table else [""] * len(p),
+    }
+    frame = pl.DataFrame(columns).sort("team", "topic", "doc")
+    teams = {}
+    for (name,), own in frame.group_by("team", maintain_order=True):
+        if own.select("topic", "doc").is_duplicated().any():
+            raise InputError(f"{name} has two labels on one pair", file=table.origin.name)
+        pairs = Pairs.of(own["topic"].to_list(), own["doc"].to_list())
+        chance = own["p"].to_numpy()
+        soft = SoftQrels(pairs, BINARY, np.stack([1 - chance, chance], axis=1))
+        rank = own["rank"].to_numpy()
+        ranked = not np.isnan(rank).all()
+        sets = own["set"].to_numpy()
+        teams[str(name)] = TeamLabels(soft, sets, rank) if ranked else TeamLabels(soft)
+    return teams
 
 
 def _of_table(table: Table, relevant_from: int, provenance: Provenance | None) -> Merged:
