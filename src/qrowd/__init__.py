@@ -70,6 +70,7 @@ _NAMES = {
     "quality.independence": "Independence cohen independence",
     "quality.pass_chances": "simulate_checks",
     "quality.rankings": "order_agreement order_checks",
+    "quality.people": "Quantity groups quantity",
     "quality.screening": "Screened screen",
     "registry": "get measure method param rule",
     "reporting.parts": "Report",

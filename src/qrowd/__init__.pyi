@@ -38,6 +38,7 @@ from qrowd.data.index import Pairs as Pairs
 from qrowd.data.provenance import Provenance as Provenance
 from qrowd.data.qrels import Qrels as Qrels
 from qrowd.data.qrels import QrelsSet as QrelsSet
+from qrowd.quality.people import Quantity as Quantity
 from qrowd.io.release import Release as Release
 from qrowd.reporting.parts import Report as Report
 from qrowd.data.runs import RunSet as RunSet
@@ -73,6 +74,7 @@ from qrowd.budget.votes import expected_majority as expected_majority
 from qrowd.registry import get as get
 from qrowd.budget.adjudication import gold_hash as gold_hash
 from qrowd.budget.votes import gold_minus_majority as gold_minus_majority
+from qrowd.quality.people import groups as groups
 from qrowd.comparison.significance import holm as holm
 from qrowd.quality.independence import independence as independence
 from qrowd.aggregation.revision import inform as inform
@@ -88,6 +90,7 @@ from qrowd.comparison.significance import paired_test as paired_test
 from qrowd.registry import param as param
 from qrowd.comparison.correlation import places as places
 from qrowd.comparison.prediction_powered import ppi_mean as ppi_mean
+from qrowd.quality.people import quantity as quantity
 from qrowd.evaluation.engine import random_scores as random_scores
 from qrowd.comparison.correlation import rbo as rbo
 from qrowd.io.judgements import read_assessors as read_assessors

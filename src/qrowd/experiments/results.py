@@ -329,8 +329,8 @@ class LabelResults:
         against = "gold" if plan.labels.gold == "file" else "the majority of the other approaches"
         return (
             f"{plan.experiment.name}: labels of {pairs} pairs of {topics} topics against "
-            f"{against}, each in one of {plan.labels.folds} parts whose gold was not given; +- is half the "
-            f"{percent(level)} interval over topics; {plan.legend}{self.book.caption}"
+            f"{against}, each in one of {plan.labels.folds} parts whose gold was not given; +- is "
+            f"half the {percent(level)} interval over topics; {plan.legend}{self.book.caption}"
         )
 
     @cached_property
