@@ -43,8 +43,8 @@ def printed_gold() -> tuple[q.Qrels, q.Pairs, q.Qrels]:
         contested += [(str(topic), name) for name in (*lost, *won, *kept)]
         decided += [(str(topic), name, 0) for name in (*lost, *kept)]
         decided += [(str(topic), name, 1) for name in won]
-    pairs = q.Pairs.of(*zip(*contested, strict=True))  # type: ignore[arg-type]
-    decisions = q.Qrels.of(*zip(*decided, strict=True))  # type: ignore[arg-type]
+    pairs = q.Pairs.of(*zip(*contested, strict=True))
+    decisions = q.Qrels.of(*zip(*decided, strict=True))
     return q.Qrels.of(topics, documents, grades), pairs, decisions
 
 

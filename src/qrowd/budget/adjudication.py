@@ -130,7 +130,8 @@ def _chance_of_error(
         q[own] = belief[at[own]]
     q = np.clip(q, gold_error, 1 - gold_error)  # what can be, if gold errs so often
     p = (q - gold_error) / (1 - 2 * gold_error)
-    return np.where(gold.grade > 0, (1 - p) * gold_error / q, p * gold_error / (1 - q))
+    wrong = np.where(gold.grade > 0, (1 - p) * gold_error / q, p * gold_error / (1 - q))
+    return np.asarray(wrong)
 
 
 def adjudicated(gold: Qrels, decisions: Qrels, by: str = "") -> Qrels:

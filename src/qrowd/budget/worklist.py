@@ -72,7 +72,7 @@ class Worklist(Framed):
         } | (self._about_gold if self.gold_hash else {})
 
     @property
-    def _about_gold(self) -> dict[str, Array]:
+    def _about_gold(self) -> dict[str, Coded | Array]:
         names = {"gold_hash": self.gold_hash, "nominated_by": self.nominated_by}
         return {name: np.full(len(self), text, object) for name, text in names.items()}
 
@@ -83,7 +83,8 @@ class Worklist(Framed):
             "topic": self.topic[order].tolist(),
             "doc": self.document[order].tolist(),
             "grade": [""] * len(self),
-            **{name: column.tolist() for name, column in self._about_gold.items()},
+            "gold_hash": [self.gold_hash] * len(self),
+            "nominated_by": [self.nominated_by] * len(self),
         }
 
     def with_uniform(

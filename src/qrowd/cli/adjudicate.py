@@ -98,17 +98,18 @@ def table(
       qrowd adjudicate table nist.qrels adjudicated.qrels contested.tsv
     """
     nominated = q.read_decisions(contested, goals=True)
-    both = [opt.read_qrels(path).binary(1 if rel is None else rel) for path in (before, after)]
+    cut = 1 if rel is None else rel
+    old, new = opt.read_qrels(before).binary(cut), opt.read_qrels(after).binary(cut)
     listed = nominated.pairs.select(nominated.goal == GOLD)
-    show(table_of(q.adjudication_table(*both, listed, as_printed=as_printed)), output, as_json)
+    show(table_of(q.adjudication_table(old, new, listed, as_printed=as_printed)), output, as_json)
     control = nominated.pairs.select(nominated.goal == CONTROL)
-    at = both[0].pairs.locate(control)
+    at = old.pairs.locate(control)
     if len(at):
-        turned = int((both[0].grade != both[1].grade)[at[at >= 0]].sum())
+        turned = int((old.grade != new.grade)[at[at >= 0]].sum())
         say(f"of {counted(len(control), 'control pair')} {turned} changed")
-    elsewhere = np.ones(len(both[0]), np.bool_)
-    elsewhere[both[0].pairs.locate(listed)] = False
+    elsewhere = np.ones(len(old), np.bool_)
+    elsewhere[old.pairs.locate(listed)] = False
     elsewhere[at[at >= 0]] = False
-    others = int((elsewhere & (both[0].grade != both[1].grade)).sum())
+    others = int((elsewhere & (old.grade != new.grade)).sum())
     if others:
         say(f"note: {counted(others, 'pair')} changed that nobody contested")

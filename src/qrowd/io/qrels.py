@@ -261,13 +261,13 @@ def read_decisions(
     if "goal" in table:
         goal = table.column("goal", filled=False).fill_null("").cast(str).to_numpy()
     said = {}
-    for column in ("gold_hash", "nominated_by"):
-        values = table.names(column).unique().to_list() if column in table else []
+    for about in ("gold_hash", "nominated_by"):
+        values = table.names(about).unique().to_list() if about in table else []
         if len(values) > 1:
             raise InputError(
-                f"column {column} has several values; give one list at a time", file=name
+                f"column {about} has several values; give one list at a time", file=name
             )
-        said[column] = values[0] if values else ""
+        said[about] = values[0] if values else ""
     listed = table.of_rows(np.arange(len(table)))
     indexes, codes = coded([listed], "topic", "doc")
     pairs, pair = Pairs.from_codes(*indexes, *codes)

@@ -231,4 +231,4 @@ class WeightedBinomialVote:
         np.add.at(said, (rows.assessor, rows.grade), belief[rows.pair] * weight[:, None])
         hits = np.diagonal(said, axis1=1, axis2=2)
         right = (hits + 1) / (said.sum(axis=1) + size)
-        return np.maximum(0.0, (right.sum(axis=1) - 1) / (size - 1))
+        return np.asarray(np.maximum(0.0, (right.sum(axis=1) - 1) / (size - 1)))
