@@ -172,6 +172,7 @@ from qrowd.aggregation.judgements.wmv import IterativeWeightedVote as IterativeW
 from qrowd.quality.rules import BinaryScore as BinaryScore
 from qrowd.quality.rules import FewJudgements as FewJudgements
 from qrowd.quality.rules import GoldAccuracy as GoldAccuracy
+from qrowd.quality.rules import Learned as Learned
 from qrowd.quality.rules import NdcgScore as NdcgScore
 from qrowd.quality.rules import NothingRelevant as NothingRelevant
 from qrowd.quality.rules import RandomSpam as RandomSpam

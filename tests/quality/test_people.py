@@ -80,3 +80,38 @@ def test_the_picture_of_quantity(tmp_path: Path, capsys: pytest.CaptureFixture[s
     main([*line, "--figures", str(tmp_path / "pictures")])
     assert "of 16 people: Spearman's rho" in capsys.readouterr().err
     assert "judgements" in (tmp_path / "pictures" / "quantity.svg").read_text()
+
+
+def test_a_classifier_learns_from_marked_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half of the crowd is marked; of the other half it finds who answers without looking."""
+    made = q.simulate(topics=10, documents=60, assessors=80, votes=10, seed=5)
+    crowd, kinds = made.judgements, made.assessors["kind"]
+    bad = np.isin(kinds, ["random", "yes", "no", "pattern"]).astype(int)
+    marked = q.AssessorTable(
+        q.Index.of(list(crowd.assessors)[::2]), {"bad": bad[::2].astype(float)}
+    )
+    rule = q.Learned()
+    screened = q.screen(crowd, [rule], q.Given(known=marked))
+    names = {row.assessor for row in screened.left_out}
+    unseen = {name: bool(bad[n]) for n, name in enumerate(crowd.assessors) if n % 2}
+    found = [unseen[name] for name in names if name in unseen]
+    assert sum(unseen.values()) >= 4
+    assert np.mean(found) > 0.8
+    assert sum(found) > 0.7 * sum(unseen.values())
+    assert "marked people doubted unseen" in screened.left_out[0].evidence[0]
+    good = {str(n) for n, is_bad in zip(marked.assessors, marked["bad"], strict=True) if not is_bad}
+    assert not names & good
+    q.save(crowd, tmp_path / "crowd.tsv")
+    lines = [f"{who}\t{int(b)}" for who, b in zip(marked.assessors, marked["bad"], strict=True)]
+    (tmp_path / "bad.tsv").write_text("\n".join(["assessor\tbad", *lines]) + "\n")
+    line = ["quality", str(tmp_path / "crowd.tsv"), "--screen", "learned"]
+    main([*line, "--known", str(tmp_path / "bad.tsv")])
+    assert f"{len(names)} assessors left out by learned" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(line)
+    assert "--known" in capsys.readouterr().err
+    few = q.AssessorTable(marked.assessors, {"bad": np.zeros(40)})
+    with pytest.raises(InputError, match="both kinds"):
+        q.screen(crowd, [rule], q.Given(known=few))

@@ -51,12 +51,14 @@ class Options:
     seed: int
     by: str | None
     least: int
+    known: str | None
 
     def refuse_strays(self) -> None:
         """Options of a job that was not asked for."""
         by_topic = self.agreeing or self.independent
         strays = (
             ("--per-topic", self.per_topic, "--agreement or --independence", by_topic),
+            ("--known", bool(self.known), "--screen learned", bool(self.rules)),
             ("--down-weight", self.down_weight, "--screen", bool(self.rules)),
             ("--curve", self.curve, "--simulate-checks", self.simulate_checks),
         )
@@ -124,7 +126,12 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     help="Leave out assessors whom this rule doubts. Repeatable; with 'A & B' both rules must "
     "doubt. -o gets the remaining judgements, stdout the reasons. Rules: gold-accuracy, "
     "surely-worse, binary-score, ndcg-score, too-fast, random-spam, uniform-spam, trust, "
-    "few-judgements, nothing-relevant, suspected.",
+    "few-judgements, nothing-relevant, suspected, learned.",
+)
+@opt.input_file(
+    "--known",
+    help="With --screen learned: people whom somebody has marked, a table with assessor and bad "
+    "(1 or 0).",
 )
 @opt.switch("--down-weight", help="With --screen: give doubted assessors a smaller weight instead.")
 @opt.count(
@@ -314,7 +321,7 @@ def _screen(crowd: q.Judgements, gold: q.Qrels | None, cut: int, options: Option
     screened = q.screen(
         crowd,
         options.rules,
-        q.Given(gold=gold),
+        q.Given(gold=gold, known=q.read_assessors(options.known) if options.known else None),
         merge=get(options.merge) if options.merge else None,
         down_weight=options.down_weight,
         gold_rel=cut,
