@@ -66,6 +66,7 @@ _NAMES = {
     "io.topics": "read_topics",
     "quality.agreement": "agreement krippendorff_alpha",
     "quality.assessors": "assessors",
+    "quality.consensus": "gain_by_topic",
     "quality.detection": "Detection",
     "quality.independence": "Independence cohen independence",
     "quality.pass_chances": "simulate_checks",

@@ -71,6 +71,7 @@ from qrowd.budget.couples import couples as couples
 from qrowd.budget.decisions import decisions as decisions
 from qrowd.evaluation.engine import evaluate as evaluate
 from qrowd.budget.votes import expected_majority as expected_majority
+from qrowd.quality.consensus import gain_by_topic as gain_by_topic
 from qrowd.registry import get as get
 from qrowd.budget.adjudication import gold_hash as gold_hash
 from qrowd.budget.votes import gold_minus_majority as gold_minus_majority

@@ -115,3 +115,38 @@ def test_a_classifier_learns_from_marked_people(
     few = q.AssessorTable(marked.assessors, {"bad": np.zeros(40)})
     with pytest.raises(InputError, match="both kinds"):
         q.screen(crowd, [rule], q.Given(known=few))
+
+
+def test_workers_against_their_consensus(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = q.simulate(topics=6, documents=40, assessors=16, votes=5, seed=3)
+    crowd, gold = made.judgements, made.truth
+    merged = q.MajorityVote().fit(crowd)
+    rows = q.gain_by_topic(crowd, merged, gold)
+    assert len(rows) == 7
+    assert rows[0]["topic"] == "all"
+    assert rows[0]["low"] < rows[0]["gain"] < rows[0]["high"]
+    assert [row["single"] for row in rows[1:]] == sorted(row["single"] for row in rows[1:])
+    truth = gold.grade[gold.pairs.locate(crowd.pairs)]
+    topic = crowd.pairs.topic_names
+    for row in rows[1:]:
+        own = topic[crowd.pair] == row["topic"]
+        assert row["single"] == pytest.approx((crowd.grade == truth[crowd.pair])[own].mean())
+        here = topic == row["topic"]
+        assert row["merged"] == pytest.approx(((merged.relevant > 0.5) == truth)[here].mean())
+    q.save(crowd, tmp_path / "crowd.tsv")
+    q.save(gold, tmp_path / "gold.qrels")
+    main(
+        [
+            "quality",
+            str(tmp_path / "crowd.tsv"),
+            "--consensus",
+            "--gold",
+            str(tmp_path / "gold.qrels"),
+        ]
+    )
+    assert capsys.readouterr().out.splitlines()[1].startswith("all\t")
+    with pytest.raises(SystemExit):
+        main(["quality", str(tmp_path / "crowd.tsv"), "--consensus"])
+    assert "--consensus needs --gold" in capsys.readouterr().err

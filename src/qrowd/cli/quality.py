@@ -52,6 +52,7 @@ class Options:
     by: str | None
     least: int
     known: str | None
+    consensus: bool
 
     def refuse_strays(self) -> None:
         """Options of a job that was not asked for."""
@@ -133,6 +134,11 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     help="With --screen learned: people whom somebody has marked, a table with assessor and bad "
     "(1 or 0).",
 )
+@opt.switch(
+    "--consensus",
+    help="How often single answers and merged labels (--method, by default mv; it is not told the "
+    "gold) are right, and what merging gains: over all topics, and by topic.",
+)
 @opt.switch("--down-weight", help="With --screen: give doubted assessors a smaller weight instead.")
 @opt.count(
     "--each",
@@ -186,6 +192,7 @@ def command(files: opt.JudgementFiles, gold: opt.GoldFile, options: Options) -> 
       qrowd quality crowd.tsv --gold nist.qrels --method ds --sort -accuracy -o assessors.tsv
       qrowd quality crowd.tsv --agreement --per-topic
       qrowd quality crowd.tsv --independence
+      qrowd quality crowd.tsv --gold g.qrels --consensus --method ds
       qrowd quality crowd.tsv --gold g.qrels --screen 'gold-accuracy(at_least=.6)' -o kept.tsv
       qrowd quality crowd.tsv --screen random-spam --screen uniform-spam --method ds --json
       qrowd quality --simulate-checks --gold g.qrels --figures pictures
@@ -227,6 +234,18 @@ def command(files: opt.JudgementFiles, gold: opt.GoldFile, options: Options) -> 
             table, about, columns, least=options.least, level=options.level, seed=options.seed
         )
         show(table_of(rows), options.output, options.as_json)
+    elif options.consensus:
+        if trusted is None:
+            raise UsageError("--consensus needs --gold, to know what is right")
+        merged = get(options.merge or "mv").fit(crowd)
+        gains = q.gain_by_topic(
+            crowd, merged, trusted, gold_rel=cut, level=options.level, seed=options.seed
+        )
+        show(table_of(gains), options.output, options.as_json)
+        if options.figures:
+            from qrowd.reporting.figures import consensus_of
+
+            save_pictures({"consensus": consensus_of(gains)}, options.figures)
     elif options.agreeing:
         _show_agreement(crowd, options)
     elif options.independent:

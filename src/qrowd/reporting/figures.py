@@ -132,6 +132,30 @@ def sensitivity_specificity(table: AssessorTable) -> Figure | None:
     return None
 
 
+def consensus_of(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    """Merged labels against single answers, a mark for each topic: above the line merging gains."""
+    whole, topics = rows[0], rows[1:]
+    single, merged = ([row[name] for row in topics] for name in ("single", "merged"))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, 1], **DASHED)
+        axes.plot(single, merged, "o", color=colour_of(0), markersize=4)
+        axes.set(
+            xlabel="single answers that are right",
+            ylabel="merged labels that are right",
+            xlim=(-0.02, 1.02),
+            ylim=(-0.02, 1.02),
+        )
+        axes.grid()
+
+    alt = (
+        f"Scatter plot of {len(topics)} topics; over all, {whole['single']:.3f} of single answers "
+        f"and {whole['merged']:.3f} of merged labels are right."
+    )
+    return Figure(drawn("consensus", 4.6, 4.2, draw), alt, alt)
+
+
 def quantity_of(table: AssessorTable, level: float = 0.9, seed: int = 0) -> Figure | None:
     """How good people are by how much they judged, with Spearman's rho; nothing of too few."""
     try:
