@@ -23,7 +23,7 @@ TITLES = {
         "Methods",
         "Ways to merge what assessors say. In the library `qrowd.get('name(parameter=value)')` or "
         "the class; on the command line `qrowd merge name --parameter value`, and for those that "
-        "merge scores (AWARE) `qrowd aware name`.",
+        "merge scores (AWARE) `qrowd aware name`. [What of the papers is here](../papers.md).",
     ),
     "measure": (
         "Measures",

@@ -92,6 +92,17 @@ def _save_few_labels(folder: Path, crowd: q.Judgements, gold: q.Qrels) -> None:
     q.save(gold.select(np.arange(len(gold)) % 2 == 0), folder / "few.qrels")
 
 
+def _save_decisions(folder: Path) -> None:
+    """Gold that the crowd contradicts, what somebody decided of it, and the gold of that."""
+    wanted = ["--goal", "gold", "--gold", str(folder / "nist.qrels"), "--control", "3", "-q"]
+    main(["next", str(folder / "crowd.tsv"), *wanted, "-o", str(folder / "contested.tsv")])
+    listed = pl.read_csv(folder / "contested.tsv", separator="\t", infer_schema=False)
+    decided = listed.with_columns(grade=pl.lit("1"))
+    decided.write_csv(folder / "decisions.tsv", separator="\t")
+    files = [str(folder / name) for name in ("decisions.tsv", "nist.qrels")]
+    main(["adjudicate", "apply", *files, "-q", "-o", str(folder / "adjudicated.qrels")])
+
+
 def save_example_files(folder: Path) -> None:
     """All of them, into a folder."""
     main(["simulate", "-q", "-o", str(folder), "--topics", "5", "--documents", "30", "--runs", "4"])
@@ -120,6 +131,9 @@ def save_example_files(folder: Path) -> None:
         q.save(q.evaluate(runs, qrels, ["AP", "nDCG@20"]), folder / f"{name}.tsv")
     _save_orders(folder, list(gold.topics))
     _save_few_labels(folder, crowd, gold)
+    _save_decisions(folder)
+    some = gold.to_polars().select("topic", "doc", team=pl.lit("one"), label=pl.lit(0.8))
+    some.write_csv(folder / "teams.tsv", separator="\t")
     (folder / "grid.toml").write_text(GRID)
     main(["experiment", "run", str(folder / "grid.toml"), "-o", str(folder / "results"), "-q"])
     shutil.copytree(ROOT / "examples" / "campaign", folder, dirs_exist_ok=True)

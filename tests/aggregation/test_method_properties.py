@@ -20,6 +20,7 @@ WEIGHTED = [
     "turkrank",
     "binmv",
     "qbinmv",
+    "wbinmv",
     "mace",
     "kos",
     "glad",
@@ -74,8 +75,9 @@ def test_weight_nought_is_no_judgement(id: str) -> None:
     both = q.Judgements.of(topics * 2, docs * 2, who * 2, said + noise, weight=weight)
     if id == "turkrank":
         pytest.skip("agreement counts judgements, weights count in the vote")
+    atol = 1e-5 if id == "wbinmv" else 1e-6  # `ds`, which weighs there, settles by row
     np.testing.assert_allclose(
-        q.get(id).fit(both).posterior, q.get(id).fit(rows).posterior, atol=1e-6
+        q.get(id).fit(both).posterior, q.get(id).fit(rows).posterior, atol=atol
     )
 
 

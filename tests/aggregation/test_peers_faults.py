@@ -213,7 +213,15 @@ def test_kos_signs_hold_in_every_part_of_the_crowd() -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        *("mv", "binmv", "qbinmv", "wmv-iter(max_iter=3)", "turkrank(max_iter=3)", "stack"),
+        *(
+            "mv",
+            "binmv",
+            "qbinmv",
+            "wbinmv(by=trust)",
+            "wmv-iter(max_iter=3)",
+            "turkrank(max_iter=3)",
+            "stack",
+        ),
         *("ds(max_iter=3)", "one-coin(max_iter=3)", "two-coin(max_iter=3)", "glad(max_iter=3)"),
         *("mace(max_iter=3, restarts=1)", "kos", "em-gauss(max_iter=3)", "m3v(max_iter=3)"),
         *("hier-vb(max_iter=3)",),

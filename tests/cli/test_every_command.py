@@ -36,6 +36,8 @@ LINES = {
     "sample": "sample llm.tsv -n 10",
     "next": "next crowd.tsv.gz --goal errors --documents docs.jsonl",
     "progress": "progress crowd.tsv.gz --sampled random",
+    "adjudicate apply": "adjudicate apply decisions.tsv nist.qrels",
+    "adjudicate table": "adjudicate table nist.qrels adjudicated.qrels contested.tsv",
     "loop": "loop crowd.tsv.gz --gold nist.qrels --method mv --votes 1 --randomisations 2",
     "simulate": "simulate -o made --topics 2 --documents 10 --runs 2",
     "demo": "demo -o shown",

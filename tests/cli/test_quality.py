@@ -151,7 +151,8 @@ def test_pictures_are_svg_with_words(
     run(files, "crowd.tsv", "--gold", "gold.qrels", "--figures", str(tmp_path), "-q")
     run(files, "--simulate-checks", "--gold", "sets.qrels", "--figures", str(tmp_path))
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"assessors.svg", "agreement.svg", "speed.svg", "checks-1.svg", "checks-2.svg"}
+    of_people = {"assessors.svg", "agreement.svg", "speed.svg", "quantity.svg"}
+    assert names == of_people | {"checks-1.svg", "checks-2.svg"}
     for name in names:
         text = (tmp_path / name).read_text()
         root = ET.fromstring(text)

@@ -186,6 +186,11 @@ def test_check_by_the_command_line(files: Path, capsys: pytest.CaptureFixture[st
     assert "separation" in capsys.readouterr().out
     main([*check, "-o", "topics.tsv"])
     assert Path("topics.tsv").read_text().splitlines()[0].startswith("topic\tdocuments\trelevant")
+    listed = [line.split("\t")[0] for line in Path("topics.tsv").read_text().splitlines()[1:]]
+    Path("left.txt").write_text(f"{listed[0]}\n")
+    main([*check, "--leave-out", "left.txt", "-o", "topics.tsv"])
+    rest = [line.split("\t")[0] for line in Path("topics.tsv").read_text().splitlines()[1:]]
+    assert rest == listed[1:]
     Path("gold.qrels").write_text(Path("gold.qrels").read_text() + "t0 0 unknown 1\n")
     with pytest.raises(SystemExit) as stop:
         main(check)

@@ -195,3 +195,15 @@ def test_every_measure_has_a_test_here() -> None:
 
     tested = {parse_measure(spec).card.id for spec in [*EXACT, "Bpref", "infAP"]}
     assert tested == set(cards("measure"))
+
+
+def test_every_grade_has_its_own_chance() -> None:
+    gold = q.Qrels.of(["t"] * 4, list("abcd"), [2, 0, 1, 2])
+    soft = gold.soft(chances={0: 0.05, 1: 0.5, 2: 0.95})
+    assert soft.relevant.tolist() == [0.95, 0.05, 0.5, 0.95]
+    same = gold.soft(0.95, 0.05).relevant
+    assert gold.soft(chances={0: 0.05, 1: 0.95, 2: 0.95}).relevant.tolist() == same.tolist()
+    with pytest.raises(q.errors.ParameterError, match="grade 1 occurs, but has no chance"):
+        gold.soft(chances={0: 0.05, 2: 0.95})
+    with pytest.raises(q.errors.ParameterError, match=r"0\.\.1"):
+        gold.soft(chances={0: 0.05, 1: 0.5, 2: 95})

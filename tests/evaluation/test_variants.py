@@ -123,3 +123,10 @@ def test_the_thesis_variant(case: Any) -> None:
     qrels = q.Qrels.of(["t"] * 4, list("abcd"), [0, 1, 1, 0])
     got = q.evaluate(runs, qrels, q.nDCG(dcg="jk", base=2, gains={1: 5}) @ 20).values.item()
     assert got == pytest.approx((5 / 1 + 5 / math.log2(3)) / (5 + 5))
+
+
+def test_cumulative_gain_has_no_discount() -> None:
+    gold = q.Qrels.of(["t"] * 3, list("abc"), [2, 0, 1])
+    runs = q.RunSet.of(["r"] * 3, ["t"] * 3, list("cba"), [3.0, 2.0, 1.0])
+    values = q.evaluate(runs, gold, ["CG@2", "CG"]).values[:, 0, 0, 0]
+    assert values.tolist() == [1.0, 3.0]

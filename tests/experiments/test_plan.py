@@ -58,6 +58,13 @@ def test_a_packed_plan_is_the_same() -> None:
         ('"sup_apc"', '"sup_apd"', 14, "no method 'sup_apd'; did you mean"),
         ('"sup_apc"', '"borda"', 14, "borda merges orders"),
         ('"sup_apc"', '"gp"', 14, "gp needs documents"),
+        (
+            '"sup_apc"',
+            '"soft(aware-uni)"',
+            14,
+            "soft(aware-uni): only methods that merge judgements",
+        ),
+        ('"sup_apc"', '"soft(dd)"', 14, "no method 'dd'; did you mean ds"),
         ('"sup_apc"', '"mv"', 13, "mv is there twice"),
         ("[2, 3]", "[2, 0]", 19, "at least one assessor"),
         ("[2, 3]", "[2, 2]", 19, "a size is there twice"),

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import qrowd as q
 from qrowd.cli.main import main
-from qrowd.errors import UnknownNameError
-from qrowd.experiments import effects, run
+from qrowd.errors import InputError, UnknownNameError, UsageError
+from qrowd.experiments import cells as cells_module
+from qrowd.experiments import effects, printed, run
+from qrowd.experiments import inputs as inputs_module
 from qrowd.experiments.inputs import Inputs, load
-from qrowd.experiments.plan import Plan, parse_plan
+from qrowd.experiments.plan import Plan, parse_plan, read_plan
 from qrowd.experiments.presets import preset
 from qrowd.experiments.results import (
     Results,
@@ -264,6 +268,16 @@ def test_significant_differences_by_loops(inputs: Inputs) -> None:
         assert table["kept"][at] <= min(table["certain Holm"][at], table["random Holm"][at])
         assert table["more"][at] == (table["random"][at] - table["certain"][at]) / 28
         assert table["low"][at] <= table["more"][at] <= table["high"][at]
+        means = values.mean(axis=0)
+        blurred = (
+            q.evaluate(runs, inputs.gold.soft(0.95, 0.05), [measure]).values[0, 0].mean(axis=0)
+        )
+        couples = [(a, b) for a in range(len(runs)) for b in range(a)]
+        turned = [(means[a] - means[b]) * (blurred[a] - blurred[b]) < 0 for a, b in couples]
+        assert table["swaps"][at] == sum(turned)  # eight runs: all are among the first ten
+        tied = sum(abs(means[a] - means[b]) < 1e-12 for a, b in couples)
+        assert table["certain tied"][at] == tied
+    assert table["certain tied"][1] > 0  # P@5 has few values
 
 
 def test_names_at_the_ends_of_lines_do_not_touch() -> None:
@@ -415,3 +429,197 @@ def test_misuse(
     said = capsys.readouterr().err
     assert message in said
     assert "Traceback" not in said
+
+
+# --- as printed -----------------------------------------------------------------------------------
+
+PRINTED_ROWS = [
+    "K-uple Size",
+    "Approach",
+    "Measure",
+    "Systems",
+    "Approach*Measure",
+    "Approach*Systems",
+    "Measure*Systems",
+    "Error",
+    "Total",
+]
+FERRANTE = """[experiment]
+name = "ferrante"
+[data]
+pools = "trec21"
+made = true
+documents = 60
+systems = 6
+seed = 1
+[grid]
+approaches = ["mv", "em", "aware-uni", "binmv", "qbinmv"]
+measures = ["AP", "eRAP", "RBP"]
+statistics = ["tau_ap", "tau"]
+gold = ["certain", "random"]
+[names]
+em = "ds(per_topic=true)"
+eRAP = "AP(expected='ratio')"
+RBP = "RBP(p=0.8)"
+[panels]
+sizes = [2, 3, 7]
+each = 2
+"""
+
+
+def made_grid(book: run.Book, group: str) -> Results:
+    """All cells of the thesis's grid, with made figures: 29 sizes, 18 approaches, 2 by 2."""
+    plan = preset("trec21-aware")
+    grid = plan.grid
+    cells = list(product(plan.panels.sizes, grid.approaches, grid.measures, ("T08", "T13")))
+    size, approach, measure, runs = zip(*cells, strict=True)
+    frame = pl.DataFrame(
+        {
+            "size": size,
+            "approach": approach,
+            "measure": measure,
+            "runs": runs,
+            "gold": ["certain"] * len(cells),
+            "set": [1] * len(cells),
+            "panel": [1] * len(cells),
+            "tau_ap": np.random.default_rng(1).random(len(cells)),
+        }
+    )
+    return Results(replace(book, plan=plan), "tau_ap", group, frame)
+
+
+def test_the_printed_analysis_of_variance(book: run.Book) -> None:
+    """Degrees of freedom, and the labels of rows and columns of Tables 5.1, 5.2, A.1 to A.4."""
+    results = made_grid(book, "train5")
+    assert len(results.frame) == 2088
+    table = printed.anova_table(results)
+    assert list(table) == ["term", "SS", "DF", "MS", "F", "p-value", "SOA"]
+    assert table["term"] == PRINTED_ROWS
+    assert table["DF"] == [28, 17, 1, 1, 17, 17, 1, 2005, 2087]
+    assert table["SOA"][0] == ""
+    assert [bool(table[name][-1]) for name in ("SS", "MS", "F", "p-value", "SOA")] == [True] + [
+        False
+    ] * 4
+    plan = preset("trec21-aware")
+    groups = {
+        number: printed.group_of(plan, topics) for number, (_, topics) in printed.ANOVA.items()
+    }
+    assert groups == {
+        "5.1": "train5",
+        "5.2": "train5",
+        "A.1": "train7",
+        "A.2": "train7",
+        "A.3": "train3",
+        "A.4": "train3",
+    }
+
+
+def test_every_printed_figure_has_a_picture(book: run.Book) -> None:
+    pytest.importorskip("matplotlib", reason="pictures are an extra")
+    plan = preset("trec21-aware")
+    two = replace(plan, runs={"T08": "a", "T13": "b"})
+    names = {number: printed.picture_name(two, number) for number in printed.FIGURES}
+    assert len(names) == 22 + 28
+    assert names["5.2"] == "tau_ap-single-measure"
+    assert names["5.8"] == "tau_ap-train5-main-size"
+    assert names["5.17"] == "rmse-train5-main-runs"
+    assert names["5.22"] == "rmse-topics"
+    assert names["A.3"] == "tau_ap-train7-main-size"
+    assert names["A.13"] == "rmse-train7-approach-measure"
+    assert names["A.28"] == "rmse-train3-approach-runs"
+    drawn = effects.figures(made_grid(book, "train5"))
+    of_group = [name.removeprefix("tau_ap-train5-") for name in names.values() if "train5" in name]
+    assert {name for name in of_group if not name.startswith("rmse")} <= set(drawn)
+    with pytest.raises(UsageError, match="factor Systems"):
+        printed.picture_name(plan, "5.10")
+    with pytest.raises(UnknownNameError, match=r"5\.23"):
+        printed.picture_name(plan, "5.23")
+
+
+def test_tables_1_and_2_as_printed(tmp_path: Path) -> None:
+    book = run.run(parse_plan(FERRANTE), tmp_path / "out", workers=1)
+    first = printed.printed_table(book, "1")
+    assert list(first) == ["gold", "measure", "made mean tau", "made mean tau_AP"]
+    rows = list(zip(first["gold"], first["measure"], strict=True))
+    assert rows == [
+        *(("DGS", "AP"), ("DGS", "eRAP"), ("RGS", "eRAP")),
+        *(("DGS", "RBP"), ("DGS", "eRRBP"), ("RGS", "eRRBP")),
+    ]
+    inputs = load(book.plan)
+    single = single_assessors(inputs, 0.95)
+    at = list(zip(*list(single.values())[1:4], strict=True)).index(("eRAP", "random", "random"))
+    assert first["made mean tau"][2] == f"{single['tau'][at]:.4f} ± {single['tau +-'][at]:.4f}"
+    second = printed.printed_table(book, "2")
+    assert list(second) == ["systems", "gold", "merged", "M = 2", "M = 3"]
+    assert second["merged"][:7] == [
+        *("MV AP", "EM AP", "AWARE AP"),
+        *("BINMV eRAP", "QBINMV eRAP", "BINMV eRAP", "QBINMV eRAP"),
+    ]
+    assert second["gold"] == ["DGS"] * 5 + ["RGS"] * 2 + ["DGS"] * 5 + ["RGS"] * 2
+    results = Results.of(book)
+    where = (pl.col("approach") == "binmv") & (pl.col("measure") == "eRAP")
+    mean = results.frame.filter(where, pl.col("gold") == "random", pl.col("size") == 3)["tau_ap"]
+    assert second["M = 3"][5] == round(mean.mean(), 4)
+    # the uniform mean of scores is the expected measure under the votes, so that rows coincide
+    assert second["M = 3"][7 + 2] == second["M = 3"][7 + 3]
+    with pytest.raises(UsageError, match="no group of topic sets in which 5 topics"):
+        printed.printed_table(book, "5.1")
+
+
+def test_a_measure_has_a_short_name() -> None:
+    """It is scored as its spec says, and a cell of another spec has another key."""
+    plan = preset("trec21-aware")
+    assert plan.grid.measures == ("AP", "nDCG@20")
+    assert plan.measures == ("AP", "nDCG(dcg='jk', base=2, gains={1: 5})@20")
+    own = parse_plan(FERRANTE)
+    inputs = load(own)
+    task = cells_module.Task("mv", (2,))
+    other = replace(own, names={**own.names, "RBP": "RBP(p=0.5)"})
+    assert cells_module.key_of(task, inputs) != cells_module.key_of(
+        task, replace(inputs, plan=other)
+    )
+    scores = inputs.gold_scores["made", "certain"].values[2, 0]
+    (runs,) = inputs.runs.values()
+    np.testing.assert_array_equal(
+        scores, q.evaluate(runs, inputs.gold, ["RBP(p=0.8)"]).values[0, 0]
+    )
+
+
+def test_pools_without_a_relevant_document_are_left_out(tmp_path: Path) -> None:
+    text = FERRANTE.replace("seed = 1", 'seed = 1\nscreen = ["nothing-relevant"]', 1)
+    inputs = load(parse_plan(FERRANTE))
+    crowd = inputs.crowd
+    lazy = crowd.assessors.names[3]
+    said = crowd.grade.copy()
+    on_first = crowd.pairs.topic[crowd.pair] == 0
+    said[on_first & (crowd.assessor == 3)] = 0
+    doubtful = replace(inputs, plan=parse_plan(text), crowd=replace(crowd, grade=said))
+    kept = inputs_module._screened(doubtful)
+    empty = {
+        name
+        for at, name in enumerate(crowd.assessors)
+        for topic in range(len(crowd.topics))
+        if not said[(crowd.assessor == at) & (crowd.pairs.topic[crowd.pair] == topic)].any()
+    }
+    assert lazy in empty
+    assert len(empty) < 5
+    assert set(crowd.assessors) - set(kept.crowd.assessors) == empty
+    assert kept.caption.endswith(f"without {', '.join(sorted(empty))}")
+    with pytest.raises(InputError, match=r"\[data\] screen: .*needs gold"):
+        load(parse_plan(text.replace("nothing-relevant", "gold-accuracy")))
+
+
+def test_runs_that_lack_a_topic_are_named(tmp_path: Path) -> None:
+    made = load(parse_plan(FERRANTE))
+    q.save(made.gold, tmp_path / "gold.qrels")
+    (runs,) = made.runs.values()
+    q.save(runs, tmp_path / "all.run")
+    lines = (tmp_path / "all.run").read_text().splitlines(keepends=True)
+    (tmp_path / "few.run").write_text(
+        "".join(line for line in lines if not line.startswith(("416", "447")))
+    )
+    text = FERRANTE.replace("made = true", 'gold = "gold.qrels"')
+    text += '[runs]\nall = "all.run"\nfew = "few.run"\n'
+    (tmp_path / "plan.toml").write_text(text)
+    with pytest.raises(InputError, match=r"\[runs\] few: no run has topics 416, 447"):
+        load(read_plan(tmp_path / "plan.toml"))

@@ -64,6 +64,29 @@ def _value(frame: Any, statistic: str, **where: Any) -> float:
     return float(frame[statistic][0])
 
 
+def test_any_method_can_be_random_relevance(plan: Plan, inputs: Inputs) -> None:
+    """The vote's belief is `binmv`, cell by cell; that of `ds` is what its probabilities say."""
+    names = ("mv", "soft(mv)", "binmv", "ds", "soft(ds)")
+    own = replace(inputs, plan=replace(plan, grid=replace(plan.grid, approaches=names)))
+    cell = {name: cells.compute(own, cells.Task(name, (2,))) for name in names}
+    for statistic in plan.grid.statistics:
+        np.testing.assert_array_equal(cell["soft(mv)"][statistic], cell["binmv"][statistic])
+    assert not np.array_equal(cell["soft(ds)"]["rmse"], cell["ds"]["rmse"])
+    assert set(cell["soft(ds)"]["approach"]) == {"soft(ds)"}
+    (runs,), crowd = inputs.runs.values(), inputs.crowd
+    members = cells.panels_of(own.plan, 31, 2)[0]
+    merged = q.DawidSkene().fit(crowd.of_assessors(q.Index(crowd.assessors.names[members])))
+    test = q.Index.of(["411", "416"])
+    means = q.evaluate(runs, merged.soft(), ["AP"])[test].means()[0, 0]
+    truth = q.evaluate(runs, inputs.gold, ["AP"])[test].means()[0, 0]
+    assert cell["soft(ds)"]["rmse"][0] == pytest.approx(float(q.rmse(means, truth)), abs=1e-12)
+    keys = {
+        cells.key_of(cells.Task("x", (2,)), replace(own, plan=replace(own.plan, names={"x": n})))
+        for n in names
+    }
+    assert len(keys) == len(names)
+
+
 def test_cells_by_the_long_way(whole: run.Book, inputs: Inputs) -> None:
     """One panel, merged and scored with the library alone."""
     frame = run.cells(whole)

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import qrowd as q
+from qrowd.errors import UsageError
+from qrowd.quality.trust import trust_if_all_agreed, turkrank
 
 Triples = list[tuple[int, int, int]]
 
@@ -155,6 +157,72 @@ def test_binmv_and_qbinmv() -> None:
     np.testing.assert_allclose(with_missing, np.array(ones) / len(assessors), atol=1e-12)
     sharp = 1 / (1 + np.exp(-15 * (share - 0.5)))
     np.testing.assert_allclose(q.QuantisedBinomialVote().fit(crowd).relevant, sharp, atol=1e-12)
+
+
+@pytest.mark.parametrize("by", ["ds", "gold", "trust"])
+@pytest.mark.parametrize("grades", [2, 3])
+def test_wbinmv(by: str, grades: int) -> None:
+    rows = triples(pairs=30, grades=grades, seed=5)[:-1]
+    crowd = judgements(rows, grades)
+    pairs, assessors = sorted({i for i, _, _ in rows}), sorted({j for _, j, _ in rows})
+    gold = {i: i % grades for i in pairs[:9]}
+    known = q.Qrels.of(["t"] * 9, [f"d{i:03d}" for i in gold], list(gold.values()))
+    given = q.Given(gold=known) if by == "gold" else q.NOTHING
+    merged = q.WeightedBinomialVote(by=by).fit(crowd, given)
+    belief = q.DawidSkene().fit(crowd).posterior
+    trust = (
+        turkrank(crowd).assessors / trust_if_all_agreed(crowd, np.full(30, -1, np.int8)).assessors
+    )
+    weight = []
+    for j in assessors:
+        hits, judged = [1.0] * grades, [float(grades)] * grades
+        for i, k, g in rows:
+            for true in range(grades):
+                p = belief[pairs.index(i), true] if by == "ds" else float(gold.get(i) == true)
+                if k == j:
+                    judged[true] += p
+                    hits[true] += p * (g == true)
+        informed = sum(h / n for h, n in zip(hits, judged, strict=True)) - 1
+        weight.append(trust[j] if by == "trust" else max(0.0, informed / (grades - 1)))
+    np.testing.assert_allclose(merged.assessors["weight"], weight, atol=1e-12)
+    assert min(weight) < max(weight)
+    for row, i in enumerate(pairs):
+        votes = [sum(weight[j] for k, j, g in rows if k == i and g == h) for h in range(grades)]
+        if not any(votes):  # of people who weigh nothing: votes count the same
+            votes = [sum(k == i and g == h for k, _, g in rows) for h in range(grades)]
+        expected = np.eye(grades)[gold[i]] if by == "gold" and i in gold else votes / np.sum(votes)
+        np.testing.assert_allclose(merged.posterior[row], expected, atol=1e-12)
+    equal = q.WeightedBinomialVote(by=by, power=0).fit(crowd, given)
+    plain = q.BinomialVote().fit(crowd, given)
+    np.testing.assert_allclose(equal.posterior, plain.posterior, atol=1e-12)
+
+
+def test_qbinmv_learns_its_steepness() -> None:
+    """By a fine grid; with gold that says nothing of it, it stays where it was."""
+    rows = triples(pairs=60, seed=8)[:-1]
+    crowd = judgements(rows)
+    share = q.BinomialVote().fit(crowd).relevant
+    true = (np.random.default_rng(1).random(60) < 1 / (1 + np.exp(-4 * (share - 0.5)))).astype(int)
+    gold = q.Qrels.of(["t"] * 60, [f"d{i:03d}" for i in range(60)], true)
+    held = q.Qrels.of(["t"] * 40, [f"d{i:03d}" for i in range(40)], true[:40])
+    grid = np.exp(np.linspace(np.log(15) - 4, np.log(15) + 4, 200_001))
+    odds = np.where(true[:40] == 1, 1, -1) * (share[:40] - 0.5)
+    loss = np.log(grid / 15) ** 2 / 2
+    for each in odds:
+        loss += np.log1p(np.exp(-grid * each))
+    k = grid[loss.argmin()]
+    learned = q.QuantisedBinomialVote(learn=True).fit(crowd, q.Given(gold=held))
+    by_grid = q.QuantisedBinomialVote(k=float(k)).fit(crowd, q.Given(gold=held))
+    np.testing.assert_allclose(learned.relevant, by_grid.relevant, atol=1e-4)
+    assert f"steepness {k:.3g}, learned from 40 pairs with gold" in learned.fit.notes
+    assert k < 14
+    tied = q.Given(gold=gold.select(share == 0.5))  # which says nothing of the steepness
+    same = q.QuantisedBinomialVote(learn=True).fit(crowd, tied).relevant
+    np.testing.assert_allclose(same, q.QuantisedBinomialVote().fit(crowd, tied).relevant, atol=1e-4)
+    without = q.QuantisedBinomialVote(learn=True).fit(crowd)
+    assert "no gold was given: steepness 15, not learned" in without.fit.notes
+    with pytest.raises(UsageError, match="needs gold"):
+        q.WeightedBinomialVote(by="gold").fit(crowd)
 
 
 @pytest.mark.parametrize("with_gold", [False, True])

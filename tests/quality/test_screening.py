@@ -31,7 +31,9 @@ def test_all_rules_are_there_with_the_papers_thresholds() -> None:
         "binary-score",
         "few-judgements",
         "gold-accuracy",
+        "learned",
         "ndcg-score",
+        "nothing-relevant",
         "random-spam",
         "surely-worse",
         "suspected",
@@ -48,7 +50,9 @@ def test_all_rules_are_there_with_the_papers_thresholds() -> None:
 def test_contract_of_every_rule(id: str, c: Collection) -> None:
     rule = registry.cards("rule")[id].cls()
     assert repr(registry.get(repr(rule), "rule")) == repr(rule)
-    evidence = Evidence(c.judgements, q.Given(gold=c.gold))
+    marked = np.isin(c.assessors["kind"], ["random", "yes", "no"]).astype(np.float64)
+    given = q.Given(gold=c.gold, known=q.AssessorTable(c.judgements.assessors, {"bad": marked}))
+    evidence = Evidence(c.judgements, given)
     found = rule.doubts(evidence)
     assert found.doubted.dtype == np.bool_
     assert len(found.doubted) == len(found.value) == len(found.weight) == 30
@@ -60,7 +64,7 @@ def test_contract_of_every_rule(id: str, c: Collection) -> None:
         assert any(letter.isdigit() for letter in found.say(k))
     with pytest.raises(dataclasses.FrozenInstanceError):
         rule.extra = 1
-    screened = q.screen(c.judgements, [rule], q.Given(gold=c.gold))
+    screened = q.screen(c.judgements, [rule], given)
     assert len(screened.left_out) == found.doubted.sum()
 
 

@@ -16,7 +16,7 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
-from qrowd.data.sample import UNIFORM
+from qrowd.data.sample import CONTROL, UNIFORM
 from qrowd.errors import ParameterError, require_choice
 from qrowd.rendering import counted
 
@@ -45,13 +45,15 @@ class Worklist(Framed):
     probability: Floats
     goal: Names
     notes: tuple[str, ...] = ()
+    gold_hash: str = ""  # of the gold that the rows contradict, and whose labels do so
+    nominated_by: str = ""
 
     def __len__(self) -> int:
         return len(self.topic)
 
     def __repr__(self) -> str:
         kind = "pairs" if self.assessor is None else "answers"
-        wrong = self.p_wrong.sum()
+        wrong = self.p_wrong[self.goal != CONTROL].sum()
         told = "" if np.isnan(wrong) else f"; about {wrong:.0f} of them wrong"
         return f"Worklist({len(self)} {kind}{told})"
 
@@ -67,6 +69,22 @@ class Worklist(Framed):
             "p_wrong": _or_empty(self.p_wrong),
             "probability": _or_empty(self.probability),
             "goal": self.goal,
+        } | (self._about_gold if self.gold_hash else {})
+
+    @property
+    def _about_gold(self) -> dict[str, Coded | Array]:
+        names = {"gold_hash": self.gold_hash, "nominated_by": self.nominated_by}
+        return {name: np.full(len(self), text, object) for name, text in names.items()}
+
+    def blind(self, seed: int = 0) -> dict[str, list[str]]:
+        """The pairs in random order, to be graded by somebody who must not know why: columns."""
+        order = np.random.default_rng([seed, 7]).permutation(len(self))
+        return {
+            "topic": self.topic[order].tolist(),
+            "doc": self.document[order].tolist(),
+            "grade": [""] * len(self),
+            "gold_hash": [self.gold_hash] * len(self),
+            "nominated_by": [self.nominated_by] * len(self),
         }
 
     def with_uniform(

@@ -9,10 +9,11 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.output import deliver, put, say_notes, show_json
+from qrowd.cli.output import deliver, put, say_notes, show, show_json
 from qrowd.errors import InputError, UsageError
 from qrowd.io.atomic import write
 from qrowd.io.source import stem
+from qrowd.rendering import table_of
 
 
 @dataclass(frozen=True)
@@ -321,6 +322,14 @@ def _chosen(scores: q.Scores, measures: tuple[str, ...]) -> q.Scores:
     help="Qrels that the method was given as gold: these pairs are scored separately. Files that "
     "`qrowd merge` wrote tell them already.",
 )
+@opt.option(
+    "--by",
+    metavar="COLUMN",
+    part="in",
+    help="MERGED has labels of several teams, and this column says whose each is, as in --by team: "
+    "a row for each of them. Labels from 0 to 1; with a column rank (and set), MAP and NDCG are of "
+    "the teams' own ranks.",
+)
 @opt.grades
 @opt.level
 @opt.count("--bins", 10, "Number of bins of the calibration table.")
@@ -342,6 +351,7 @@ def score(
     rel: int | None,
     gold_rel: int | None,
     given: str | None,
+    by: str | None,
     level: float,
     bins: int,
     output: str | None,
@@ -363,10 +373,22 @@ def score(
       qrowd score merged.qrels nist.qrels
       qrowd score merged.tsv nist.qrels --calibration --per-topic
       qrowd score merged.tsv nist.qrels --gold-rel 2 --json
+      qrowd score teams.tsv nist.qrels --by team
     """
     from qrowd.comparison.labels import calibration_text, per_topic_text
     from qrowd.io.qrels import read_labels
 
+    if by is not None:
+        if topics or given or per_topic or calibration:
+            raise UsageError("--by has one row for each team: no --topics, --given, --per-topic")
+        cut = rel if gold_rel is None else gold_rel
+        truth = opt.read_qrels(gold).binary(1 if cut is None else cut)
+        rows = q.score_teams(q.read_teams(merged, by), truth)
+        show(table_of(rows), output, as_json)
+        nothing = [row["team"] for row in rows if not row["pairs"]]
+        if nothing:
+            say_notes([f"no label on any pair of the gold: {', '.join(nothing)}"])
+        return
     labels = read_labels(merged, format=format, **opt.stated("grades"))
     if topics:
         labels = labels[opt.kept_topics(labels.topics, topics)]

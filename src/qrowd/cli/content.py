@@ -25,6 +25,7 @@ def command() -> None:
 @opt.documents_first
 @opt.qrels
 @opt.topics
+@opt.leave_out
 @opt.rel
 @opt.with_default(
     "--near",
@@ -48,6 +49,7 @@ def check(
     documents: opt.DocumentFiles,
     qrels: str,
     topics: str | None,
+    leave_out: str | None,
     rel: int | None,
     near: float,
     topic: str | None,
@@ -76,7 +78,8 @@ def check(
         raise UsageError("name the documents, or their --vectors FILE")
     content = documents.content()
     gold = opt.read_qrels(qrels).binary(1 if rel is None else rel)
-    gold = gold[opt.kept_topics(gold.topics, topics)] if topics else gold
+    if topics or leave_out:
+        gold = gold[opt.kept_topics(gold.topics, topics, leave_out)]
     if documents.without != "refuse":
         content, gold = qrels_with_text(gold, content, without=documents.without)
     test = q.cluster_test(content, gold, near=near, level=level, seed=seed)

@@ -102,6 +102,7 @@ def presets(name: str | None, output: str | None, as_json: bool) -> None:
 @opt.file("plan")
 @opt.input_file("--judgements", help="Judgements instead of the plan's.")
 @opt.gold_file
+@opt.input_file("--texts", help="The documents' texts, for a plan of votes one by one.")
 @opt.input_file(
     "--runs",
     multiple=True,
@@ -125,6 +126,7 @@ def run(
     plan: str,
     judgements: str | None,
     gold: str | None,
+    texts: str | None,
     runs: tuple[str, ...],
     topic_sets: tuple[str, ...],
     part: str | None,
@@ -145,7 +147,10 @@ def run(
     """
     from qrowd.experiments.presets import plan_of
 
-    grid = _with_own_files(plan_of(plan), judgements, gold, runs).only(topic_sets)
+    own = plan_of(plan)
+    if texts:
+        own = replace(own, data=replace(own.data, texts=str(Path(texts).resolve())))
+    grid = _with_own_files(own, judgements, gold, runs).only(topic_sets)
     _compute(grid, output or grid.experiment.name, on, workers, part, as_json)
 
 
@@ -264,6 +269,12 @@ def _progress() -> Callable[[str], None]:
     "--significance", help="Significant differences between runs: gold as it is, and random."
 )
 @opt.option(
+    "--as-printed",
+    metavar="TABLE",
+    help="A table in the paper's layout, by its number: 1 or 2 (Ferrante et al. 2019), 5.1, 5.2, "
+    "5.3 or A.1 to A.4 (Piazzon 2019).",
+)
+@opt.option(
     "--against",
     metavar="APPROACH",
     help="Every approach less this one, with intervals over topics; `single` is the "
@@ -301,6 +312,7 @@ def table(
     differences: bool,
     agreement: bool,
     significance: bool,
+    as_printed: str | None,
     against: str | None,
     less_topic_sets: str | None,
     sizes: tuple[int, ...],
@@ -322,18 +334,19 @@ def table(
       qrowd experiment table results
       qrowd experiment table results --single
       qrowd experiment table results --against mv --size 2 --size 3
+      qrowd experiment table results --as-printed 5.3
     """
     flags = (single, differences, agreement, significance)
-    if sum(flags) + (against is not None) + (less_topic_sets is not None) > 1:
+    if sum(flags) + sum(each is not None for each in (as_printed, against, less_topic_sets)) > 1:
         raise UsageError(
-            "--single, --differences, --agreement, --significance, --against and "
+            "--single, --differences, --agreement, --significance, --as-printed, --against and "
             "--less-topic-sets are one table each"
         )
     book = _book(folder)
     where: dict[str, Any] = {"size": list(sizes), "measure": list(measures), "gold": list(golds)}
     where = {name: values for name, values in where.items() if values}
     if book.plan.labels.folds:
-        if any((*flags, less_topic_sets, group, where)):
+        if any((*flags, as_printed, less_topic_sets, group, where)):
             raise UsageError(
                 f"{book.folder} has labels: of these options only --against and --statistic are "
                 "for it"
@@ -345,6 +358,22 @@ def table(
             labels.against(against, statistic, level) if against else labels.table(level)
         )
         caption = labels.caption(level)
+    elif book.plan.loop.votes:
+        if any((*flags, as_printed, against, less_topic_sets, group, where, statistic)):
+            raise UsageError(f"{book.folder} has votes one by one: its table has no such options")
+        from qrowd.experiments.results import LoopResults, bold
+
+        votes = LoopResults.of(book)
+        columns, caption = votes.table(), votes.caption
+        if output and output.endswith(".tex"):
+            say(caption)
+            marked = [bold(row) for row in zip(*columns.values(), strict=True)]
+            write(output, latex([latex_text(name) for name in columns], marked, caption))
+            return
+    elif as_printed:
+        from qrowd.experiments.printed import printed_table
+
+        columns, caption = printed_table(book, as_printed, statistic), book.caption
     elif any(flags):
         columns, caption = _of_data(book, flags, level), book.caption
     else:
@@ -428,10 +457,23 @@ def anova(
 @opt.file("folder")
 @statistic_option
 @group_option
+@opt.repeated(
+    "--figure",
+    "numbers",
+    metavar="NUMBER",
+    help="Only this figure of Piazzon 2019, by its number: 5.1 to 5.22, A.1 to A.28. Repeatable.",
+)
 @opt.target("FOLDER", "Where the SVG files go.")
 @opt.as_json
 @opt.quiet
-def plot(folder: str, output: str, statistic: str, group: str, as_json: bool) -> None:
+def plot(
+    folder: str,
+    output: str,
+    statistic: str,
+    group: str,
+    numbers: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Draw main effects, interactions, lines by panel size and by number of topics, as SVG files.
 
     Also every single assessor against gold. Pictures of all statistics and groups of topic sets are
@@ -441,16 +483,43 @@ def plot(folder: str, output: str, statistic: str, group: str, as_json: bool) ->
     Examples:
       qrowd experiment plot results -o pictures
       qrowd experiment plot results -o pictures --statistic tau_ap
+      qrowd experiment plot results -o pictures --figure 5.1
     """
     from qrowd.experiments.effects import pictures
     from qrowd.experiments.inputs import load
+    from qrowd.experiments.printed import picture_name
 
     book = _book(folder)
     if book.plan.labels.folds:
         raise UsageError(f"{folder} has labels, and no panels: see qrowd experiment table")
-    files = save_pictures(pictures(book, load(book.plan), statistic, group), output)
+    if book.plan.loop.votes:
+        drawings = _votes_pictures(book)
+        files = save_pictures(drawings, output)
+        if as_json:
+            show_json({"files": files})
+        return
+    named = {picture_name(book.plan, number): f"figure-{number}" for number in numbers}
+    drawings = pictures(book, load(book.plan), statistic, group, only=tuple(named))
+    if named:
+        drawings = {name: drawings[picture] for picture, name in named.items()}
+    files = save_pictures(drawings, output)
     if as_json:
         show_json({"files": files})
+
+
+def _votes_pictures(book: Book) -> dict[str, Any]:
+    """Figures 1 to 4 of Davtyan et al. 2015; the first three where there are texts."""
+    from qrowd.content.hypothesis import cluster_test
+    from qrowd.experiments.inputs import load
+    from qrowd.experiments.results import LoopResults
+    from qrowd.reporting.paper_figures import densities, loop_figures, similarities
+
+    pictures = {"figure-4": loop_figures(LoopResults.of(book).curves, {})["accuracy"]}
+    inputs = load(book.plan)
+    if inputs.documents is not None:
+        test = cluster_test(inputs.documents, inputs.gold)
+        pictures |= {"figure-1": densities(test), "figures-2-3": similarities(test)}
+    return pictures
 
 
 def _book(folder: str) -> Book:

@@ -41,6 +41,7 @@ GROUPS = {
         "progress": Verb(
             "worklist:progress", "Say which labels are decided, and which votes would change."
         ),
+        "adjudicate": Verb("adjudicate:command", "Judge gold again where a crowd contradicts it."),
         "loop": Verb("loop:command", "Ask for votes one by one, merge after each, and score."),
     },
     "Collect": {

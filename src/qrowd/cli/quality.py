@@ -17,7 +17,7 @@ from qrowd.cli import options as opt
 from qrowd.cli.output import put, save_pictures, say, say_notes, show, show_json
 from qrowd.errors import InputError, UnknownNameError, UsageError
 from qrowd.registry import get
-from qrowd.rendering import DIGITS
+from qrowd.rendering import DIGITS, table_of
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,17 @@ class Options:
     output: str | None
     as_json: bool
     seed: int
+    by: str | None
+    least: int
+    known: str | None
+    consensus: bool
 
     def refuse_strays(self) -> None:
         """Options of a job that was not asked for."""
         by_topic = self.agreeing or self.independent
         strays = (
             ("--per-topic", self.per_topic, "--agreement or --independence", by_topic),
+            ("--known", bool(self.known), "--screen learned", bool(self.rules)),
             ("--down-weight", self.down_weight, "--screen", bool(self.rules)),
             ("--curve", self.curve, "--simulate-checks", self.simulate_checks),
         )
@@ -122,7 +127,17 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     help="Leave out assessors whom this rule doubts. Repeatable; with 'A & B' both rules must "
     "doubt. -o gets the remaining judgements, stdout the reasons. Rules: gold-accuracy, "
     "surely-worse, binary-score, ndcg-score, too-fast, random-spam, uniform-spam, trust, "
-    "few-judgements, suspected.",
+    "few-judgements, nothing-relevant, suspected, learned.",
+)
+@opt.input_file(
+    "--known",
+    help="With --screen learned: people whom somebody has marked, a table with assessor and bad "
+    "(1 or 0).",
+)
+@opt.switch(
+    "--consensus",
+    help="How often single answers and merged labels (--method, by default mv; it is not told the "
+    "gold) are right, and what merging gains: over all topics, and by topic.",
 )
 @opt.switch("--down-weight", help="With --screen: give doubted assessors a smaller weight instead.")
 @opt.count(
@@ -149,6 +164,13 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
     help="Judge rankings or preferences instead: NDCG score on gold, whether ranks fit "
     "the grades; with --agreement, Kendall's W, tau, cycles.",
 )
+@opt.option(
+    "--by",
+    metavar="COLUMNS",
+    help="Compare groups of people instead, by these columns of --people (country,training): the "
+    "mean accuracy of each, people as units.",
+)
+@opt.count("--least", 5, "With --by: groups of fewer people are merged.", metavar="N")
 @opt.level
 @opt.seed
 @opt.output
@@ -170,12 +192,15 @@ def command(files: opt.JudgementFiles, gold: opt.GoldFile, options: Options) -> 
       qrowd quality crowd.tsv --gold nist.qrels --method ds --sort -accuracy -o assessors.tsv
       qrowd quality crowd.tsv --agreement --per-topic
       qrowd quality crowd.tsv --independence
+      qrowd quality crowd.tsv --gold g.qrels --consensus --method ds
       qrowd quality crowd.tsv --gold g.qrels --screen 'gold-accuracy(at_least=.6)' -o kept.tsv
       qrowd quality crowd.tsv --screen random-spam --screen uniform-spam --method ds --json
       qrowd quality --simulate-checks --gold g.qrels --figures pictures
       qrowd quality crowd.tsv --orders orders.tsv --gold g.qrels
+      qrowd quality crowd.tsv --gold g.qrels --people people.tsv --by kind --least 1
     """
     options.refuse_strays()
+    about = _people(files, options.by) if options.by else {}
     trusted = opt.GoldFile(gold.path).read()
     if options.simulate_checks:
         _show_checks(trusted, options)
@@ -185,7 +210,7 @@ def command(files: opt.JudgementFiles, gold: opt.GoldFile, options: Options) -> 
         return
     if not files.paths:
         raise UsageError("no judgements given; name a file, or `-` for stdin")
-    crowd = files.read()
+    crowd = files.read(need_kinds=not options.by)
     cuts = (gold.rel, files.rel, 1)
     cut = next(cut for cut in cuts if cut is not None)
     if trusted is not None:
@@ -195,7 +220,33 @@ def command(files: opt.JudgementFiles, gold: opt.GoldFile, options: Options) -> 
                 "gold and judgements have no pair in common; do topic and document names match?"
             )
         say(f"gold is relevant from grade {cut}; {judged} of {len(trusted)} gold pairs were judged")
-    if options.agreeing:
+    if options.by:
+        table = q.assessors(
+            crowd,
+            q.Given(gold=trusted),
+            merge=get(options.merge) if options.merge else None,
+            gold_rel=cut,
+            enough=options.enough,
+            level=options.level,
+        )
+        columns = options.by.split(",")
+        rows = q.groups(
+            table, about, columns, least=options.least, level=options.level, seed=options.seed
+        )
+        show(table_of(rows), options.output, options.as_json)
+    elif options.consensus:
+        if trusted is None:
+            raise UsageError("--consensus needs --gold, to know what is right")
+        merged = get(options.merge or "mv").fit(crowd)
+        gains = q.gain_by_topic(
+            crowd, merged, trusted, gold_rel=cut, level=options.level, seed=options.seed
+        )
+        show(table_of(gains), options.output, options.as_json)
+        if options.figures:
+            from qrowd.reporting.figures import consensus_of
+
+            save_pictures({"consensus": consensus_of(gains)}, options.figures)
+    elif options.agreeing:
         _show_agreement(crowd, options)
     elif options.independent:
         _show_independence(crowd, options)
@@ -203,6 +254,21 @@ def command(files: opt.JudgementFiles, gold: opt.GoldFile, options: Options) -> 
         _screen(crowd, trusted, cut, options)
     else:
         _show_assessors(crowd, trusted, cut, options)
+
+
+def _people(files: opt.JudgementFiles, by: str) -> dict[str, dict[str, str]]:
+    """What --people says of everybody, by name."""
+    if not files.people:
+        raise UsageError("--by groups people by columns of --people FILE, which was not given")
+    table = q.read_assessors(files.people)
+    for name in by.split(","):
+        if name not in table.columns:
+            raise UnknownNameError.among(f"column in {files.people}", name, table.columns)
+    columns = {name: [str(value or "") for value in table[name].tolist()] for name in by.split(",")}
+    return {
+        who: {name: column[at] for name, column in columns.items()}
+        for at, who in enumerate(table.assessors)
+    }
 
 
 # --- assessors ------------------------------------------------------------------------------------
@@ -246,7 +312,10 @@ def _show_assessors(crowd: q.Judgements, gold: q.Qrels | None, cut: int, options
             "assessors": figures.sensitivity_specificity(table),
             "agreement": figures.agreement_matrix(q.cohen(crowd, most=60)),
             "speed": figures.speed_of(table),
+            "quantity": figures.quantity_of(table, options.level, options.seed),
         }
+        if pictures["quantity"] is not None:
+            say(pictures["quantity"].alt)
         save_pictures(pictures, options.figures)
 
 
@@ -271,7 +340,7 @@ def _screen(crowd: q.Judgements, gold: q.Qrels | None, cut: int, options: Option
     screened = q.screen(
         crowd,
         options.rules,
-        q.Given(gold=gold),
+        q.Given(gold=gold, known=q.read_assessors(options.known) if options.known else None),
         merge=get(options.merge) if options.merge else None,
         down_weight=options.down_weight,
         gold_rel=cut,

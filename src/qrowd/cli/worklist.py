@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil
 
 import click
@@ -10,7 +11,9 @@ from click.core import ParameterSource
 import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.output import put, say, say_notes, show_json
+from qrowd.data.sample import CONTROL
 from qrowd.errors import UsageError
+from qrowd.io.save import save_table
 from qrowd.rendering import counted
 
 _DEFAULT = ParameterSource.DEFAULT
@@ -23,11 +26,12 @@ most = opt.count(
 @opt.judgements
 @opt.choice(
     "--goal",
-    choices=("labels", "systems", "relevant", "errors"),
+    choices=("labels", "systems", "relevant", "errors", "gold"),
     help="What looking should give. labels: votes that change labels for good. systems: judgements "
     "that tell runs apart. relevant: documents that nobody judged and that are likely relevant, by "
     "what is judged and by their places in the runs. errors: answers that are wrong, because the "
-    "text and other answers contradict them.",
+    "text and other answers contradict them. gold: pairs whose --gold the merged labels, which are "
+    "not given it, contradict.",
 )
 @opt.pairs
 @most
@@ -35,7 +39,7 @@ most = opt.count(
 @opt.measure("AP", "With --goal systems: AP, P@k, DCG@k or RBP.")
 @opt.method(
     "--method",
-    help="With --goal systems: the method that merges what is judged so far. Default: mv.",
+    help="With --goal systems or gold: the method that merges what is judged so far. Default: mv.",
 )
 @opt.count(
     "--depth",
@@ -65,6 +69,24 @@ most = opt.count(
     help="This share of the list is drawn uniformly from all pairs of the pool, whatever was said "
     "so far: from it scores can be estimated (`qrowd evaluate --worklist`); a tenth or more.",
 )
+@opt.with_default(
+    "--gold-error",
+    type=click.FloatRange(0, 0.5, min_open=True, max_open=True),
+    default=0.05,
+    metavar="SHARE",
+    help="With --goal gold: the share of gold that is thought to be wrong.",
+)
+@opt.count(
+    "--control",
+    0,
+    "With --goal gold: so many pairs more on which gold and merged labels agree, drawn at random.",
+    least=0,
+)
+@opt.output_file(
+    "--blind",
+    help="With --goal gold: also write the pairs alone, in random order, for somebody who must "
+    "not know what was said of them.",
+)
 @opt.seed
 @opt.output
 @opt.as_json
@@ -83,6 +105,9 @@ def command(
     by: str,
     number: int | None,
     uniform: float,
+    gold_error: float,
+    control: int,
+    blind: str | None,
     seed: int,
     output: str | None,
     as_json: bool,
@@ -102,15 +127,22 @@ def command(
       qrowd next crowd.tsv --goal systems --runs 'runs/*' -m AP -n 20 --uniform 0.2 -o next.tsv
       qrowd next crowd.tsv --goal errors --documents docs.jsonl -n 100 -o todo.tsv
       qrowd next crowd.tsv --goal errors --documents docs.jsonl --by assessor -o answers.tsv
+      qrowd next crowd.tsv --goal gold --gold nist.qrels --control 20 --blind todo.tsv -o list.tsv
     """
-    if goal != "errors" and (documents or gold.path):
-        raise UsageError(f"--documents and --gold are for --goal errors, not for {goal}")
+    if goal != "errors" and documents:
+        raise UsageError(f"--documents are for --goal errors, not for {goal}")
+    if goal not in ("errors", "gold") and gold.path:
+        raise UsageError(f"--gold is for --goal errors or gold, not for {goal}")
+    if goal == "gold" and not gold.path:
+        raise UsageError("--goal gold needs --gold, the qrels that are to be judged again")
+    if goal != "gold" and (control or blind):
+        raise UsageError(f"--control and --blind are for --goal gold, not for {goal}")
     if goal in ("systems", "relevant") and not runs:
         raise UsageError(f"--goal {goal} needs --runs")
     if goal == "labels" and runs:
         raise UsageError("--goal labels reads no --runs; --goal systems does")
-    if uniform and goal == "errors":
-        raise UsageError("--uniform is for --goal labels, systems or relevant, not for errors")
+    if uniform and goal in ("errors", "gold"):
+        raise UsageError(f"--uniform is for --goal labels, systems or relevant, not for {goal}")
     if goal == "systems":
         number = number or 100
     if uniform and not number:
@@ -133,6 +165,8 @@ def command(
             todo = couples.worklist(number, seed, even=max(0.1 - uniform, 0.0))
         else:
             todo = couples.likely(number)
+    elif goal == "gold":
+        todo = _contested(crowd, gold, method or "mv", files.rel, number, control, gold_error, seed)
     else:
         todo = _errors(crowd, documents, gold.read(files.rel), runs, by, number)
     if drawn:
@@ -141,14 +175,48 @@ def command(
         put(todo, output)
     if as_json:
         show_json({"notes": todo.notes, "rows": todo.to_polars().to_dicts()})
+    if blind:
+        save_table(todo.blind(seed), blind)
     say_notes(todo.notes)
-    first = min(100, len(todo))
+    first = min(100, int((todo.goal != CONTROL).sum()))
     if goal == "labels":
         say(f"a vote on each of the first {first} sets about {todo.worth[:first].sum():.1f} right")
     elif goal == "errors" and first:
         wrong = todo.p_wrong[:first].sum()
         shown = f"{wrong:.0f}" if wrong >= 10 else f"{wrong:.1f}"
         say(f"of the first {first} about {shown} are wrong, if the model is right")
+    elif goal == "gold" and first:
+        wrong = todo.p_wrong[:first].sum()
+        say(
+            f"of the gold of the first {first} about {wrong:.0f} are wrong, if {gold_error:g} of "
+            "all gold is"
+        )
+
+
+def _contested(
+    crowd: q.Judgements,
+    gold: opt.GoldFile,
+    method: str,
+    rel: int | None,
+    number: int | None,
+    control: int,
+    gold_error: float,
+    seed: int,
+) -> q.Worklist:
+    """What contradicts gold as it counts by --gold-rel; the hash is of the file's own grades."""
+    view = gold.read(rel)
+    assert view is not None
+    assert gold.path is not None
+    todo = q.contested(
+        crowd,
+        view,
+        q.get(method),
+        number=number,
+        control=control,
+        gold_error=gold_error,
+        seed=seed,
+    )
+    return replace(todo, gold_hash=q.gold_hash(opt.read_qrels(gold.path)))
 
 
 def _errors(

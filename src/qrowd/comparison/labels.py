@@ -11,9 +11,11 @@ from qrowd.comparison import label_measures as lm
 from qrowd.comparison.label_measures import Calibration, Scored, calibration_of, mean_of_topics
 from qrowd.comparison.significance import jackknife_error, wilson
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
+from qrowd.data.details import Caution
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import Merged, tied_argmax
+from qrowd.data.provenance import ADJUDICATED
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError, UsageError, require_name
@@ -300,7 +302,17 @@ def _score(
 def _provenance_notes(merged: Merged | Qrels | SoftQrels, gold: Qrels | SoftQrels) -> list[str]:
     """Where both come from, as far as they were read from files."""
     notes = [] if merged.provenance is None else list(merged.provenance.notes)
-    if gold.provenance is not None:
+    if gold.provenance is not None and gold.provenance.method.startswith(ADJUDICATED):
+        nominator = gold.provenance.method.removeprefix(ADJUDICATED)
+        notes += [f"gold was {gold.provenance.method}"]
+        if merged.provenance is not None and merged.provenance.method == nominator:
+            notes.append(
+                Caution(
+                    f"gold was judged again where {nominator} contradicted it, and only there: its "
+                    "figures are in its own favour, those of other methods are not"
+                )
+            )
+    elif gold.provenance is not None:
         by_method = "gold is merged labels itself, so that to agree with it is not to be right"
         notes += [f"{by_method}: {note}" for note in gold.provenance.notes]
     return notes

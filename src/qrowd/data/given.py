@@ -36,7 +36,8 @@ class Given:
     """Gold for some pairs, documents with their text (or their vectors), orders (for methods that
     merge judgements), judgements (for methods that merge orders), reference scores, random
     assessors' scores, what was learned of assessors elsewhere, runs, and what else is known of
-    documents (`features`) and of assessors (`people`).
+    documents (`features`) and of assessors (`people`), and, for screening, people whom somebody has
+    marked as bad or not (`known`, column `bad`, 1 or 0).
 
     `progress(done, at_most, objective)` is called after each iteration of a fit.
     """
@@ -51,6 +52,7 @@ class Given:
     runs: RunSet | None = None
     features: Features | None = None
     people: Features | None = None
+    known: AssessorTable | None = None
     progress: Progress | None = None
 
     def with_gold(self, judgements: Judgements, clamp: bool = True) -> tuple[Judgements, Grades]:

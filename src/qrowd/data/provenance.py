@@ -11,6 +11,8 @@ from qrowd.data.arrays import Mask
 from qrowd.data.index import Pairs
 from qrowd.rendering import counted
 
+ADJUDICATED = "judged again where nominated by "  # the method of gold that was; then whose labels
+
 
 @dataclass(frozen=True)
 class Input:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Self
 
@@ -111,19 +111,37 @@ class Qrels(Pooled, Framed):
         provenance = self.provenance and self.provenance.binary(at_least)
         return Qrels(self.pairs, (self.grade >= at_least).astype(np.int8), provenance)
 
-    def soft(self, p_rel: float = 1.0, p_nonrel: float = 0.0, at_least: int = 1) -> SoftQrels:
+    def soft(
+        self,
+        p_rel: float = 1.0,
+        p_nonrel: float = 0.0,
+        at_least: int = 1,
+        chances: Mapping[int, float] | None = None,
+    ) -> SoftQrels:
         """Random relevance: p_rel for grades from `at_least` on, p_nonrel for lower ones.
 
-        Ferrante, Ferro & Losiouk (2019) map hard labels by soft(0.95, 0.05).
+        Ferrante, Ferro & Losiouk (2019) map hard labels by soft(0.95, 0.05). With `chances` every
+        grade has its own, as in soft(chances={0: 0.05, 1: 0.5, 2: 0.95}): graded relevance is one
+        probability then.
         """
-        _check_chances(p_rel, p_nonrel)
-        p = np.where(self.grade >= at_least, p_rel, p_nonrel)
+        if chances is not None:
+            _check_chances(*chances.values())
+            occurring = np.unique(self.grade).tolist()
+            without = [grade for grade in occurring if grade not in chances]
+            if without:
+                raise ParameterError(f"grade {without[0]} occurs, but has no chance of its own")
+            known = np.array([chances[grade] for grade in occurring])
+            p = known[np.searchsorted(occurring, self.grade)] if occurring else np.zeros(0)
+        else:
+            _check_chances(p_rel, p_nonrel)
+            p = np.where(self.grade >= at_least, p_rel, p_nonrel)
         return SoftQrels(self.pairs, BINARY, np.stack([1 - p, p], axis=1), self.provenance)
 
 
-def _check_chances(p_rel: float, p_nonrel: float) -> None:
-    if not (0 <= p_rel <= 1 and 0 <= p_nonrel <= 1):
-        raise ParameterError(f"probabilities must lie in 0..1, got {p_rel} and {p_nonrel}")
+def _check_chances(*chances: float) -> None:
+    if not all(0 <= chance <= 1 for chance in chances):
+        listed = " and ".join(map(str, chances))
+        raise ParameterError(f"probabilities must lie in 0..1, got {listed}")
 
 
 @dataclass(frozen=True, eq=False)

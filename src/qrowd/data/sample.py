@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from qrowd.data.arrays import Array, Floats, Grades, Mask, freeze_fields, refuse_rows
+from qrowd.data.arrays import Array, Floats, Grades, Mask, Names, freeze_fields, refuse_rows
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Pairs
 from qrowd.data.qrels import Qrels
@@ -14,8 +14,25 @@ from qrowd.errors import InputError, ParameterError, UsageError, require_choice
 
 BY = ("random", "weight", "uncertainty", "topic")
 UNIFORM = "uniform"
-GOALS = ("labels", "systems", "relevant", "errors", UNIFORM)
+GOLD, CONTROL = "gold", "control"  # gold that is judged again: contested, and agreed on
+GOALS = ("labels", "systems", "relevant", "errors", UNIFORM, GOLD, CONTROL)
 ASKED = ("systems", "relevant")  # goals that decide whether a pair is judged at all
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """A list of gold to judge again, as it came back: `grades` of the pairs that were decided.
+
+    `goal` is why each of the `pairs` is there, contested (`gold`) or agreed on (`control`); empty
+    where the list was blind. `gold_hash` and `nominated_by` are empty where it does not say them.
+    """
+
+    pairs: Pairs
+    goal: Names
+    grades: Qrels
+    undecided: int
+    gold_hash: str = ""
+    nominated_by: str = ""
 
 
 @dataclass(frozen=True, eq=False)

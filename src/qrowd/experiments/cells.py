@@ -22,6 +22,7 @@ import numpy as np
 import qrowd
 from qrowd.aggregation.gaps import judged_topics, varies_by_topic
 from qrowd.aggregation.panels import panel_scores, panel_weights
+from qrowd.budget.loop import Loop, vote_by_vote
 from qrowd.comparison.correlation import rmse, tau_ap, tau_b
 from qrowd.comparison.significance import means_of
 from qrowd.data.arrays import Array, Codes, Floats
@@ -61,7 +62,9 @@ def tasks_of(plan: Plan) -> list[Task]:
     tasks: list[Task] = []
     for name in plan.grid.approaches:
         method = plan.method(name)
-        if plan.labels.folds:
+        if plan.loop.votes:
+            tasks.append(Task(name))
+        elif plan.labels.folds:
             folds = range(1, plan.labels.folds + 1) if method.clamp else [0]
             tasks += [Task(name, fold=fold) for fold in folds]
         elif method.card.level == "scores":
@@ -82,10 +85,12 @@ def key_of(task: Task, inputs: Inputs) -> str:
         {param.name: repr(getattr(method, param.name)) for param in method.card.params},
         task.sizes,
         task.fold,
-        asdict(plan.labels),
+        {k: v for k, v in asdict(plan.labels).items() if k != "gold"},  # that is for reading cells
         plan.panels.each,
         plan.panels.seed,
         *grid_without_approaches,  # of which the task has one
+        *(plan.measures if plan.measures != plan.grid.measures else ()),
+        *([asdict(plan.loop)] if plan.loop.votes else []),
         inputs.groups,
         inputs.fingerprint,
         qrowd.__version__,
@@ -102,6 +107,8 @@ def panels_of(plan: Plan, assessors: int, size: int) -> Array:
 
 def compute(inputs: Inputs, task: Task) -> Columns:
     """The cells of a task: a row for every run set, topic set, measure, gold, size and panel."""
+    if inputs.plan.loop.votes:
+        return loop_cells(inputs, task)
     if inputs.plan.labels.folds:
         return label_cells(inputs, task)
     method = inputs.plan.method(task.approach)
@@ -243,6 +250,33 @@ def _cells(
                 "panel": panel.astype(np.int16),
             }
             yield row | {key: STATISTIC[key](values, reference) for key in grid.statistics}
+
+
+def loop_cells(inputs: Inputs, task: Task) -> Columns:
+    """A row for every topic, randomisation and number of votes; the same draws for all tasks."""
+    voting = inputs.plan.loop
+    largest = int(np.diff(inputs.crowd.pairs.topic_starts).max())
+    curves = vote_by_vote(
+        inputs.crowd,
+        inputs.gold,
+        {task.approach: inputs.plan.method(task.approach)},
+        documents=inputs.documents,
+        loop=Loop(
+            votes=voting.votes,
+            randomisations=voting.randomisations,
+            every=max(1, largest // 10),
+            seed=voting.seed,
+        ),
+    )
+    _, topics, copies, points = curves.accuracy.shape
+    topic, copy, point = (part.ravel() for part in np.indices((topics, copies, points)))
+    return {
+        "approach": np.full(len(topic), task.approach, object),
+        "topic": np.array(list(curves.topics), object)[topic],
+        "randomisation": (copy + 1).astype(np.int16),
+        "votes": curves.votes[point],
+        "accuracy": curves.accuracy[0].ravel(),
+    }
 
 
 def folds_of(gold: Qrels, folds: int, seed: int) -> Codes:

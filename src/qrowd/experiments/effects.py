@@ -8,7 +8,8 @@ and a mark of its own, and its name at its end, so that they are told apart in c
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -24,41 +25,56 @@ from qrowd.reporting.drawing import INK, MARKERS, colour_of, drawn, panel_grid
 from qrowd.reporting.parts import Figure
 
 Means = Mapping[str, Mapping[float, float]]
+Drawing = Callable[[], Figure]
 MOST = 6  # lines that are told apart in one pair of axes
 _DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (9, 3)), (0, (3, 1, 1, 1, 1, 1)))
 _NEAR = 0.088  # the least distance between names, as a share of the height
 
 
-def pictures(book: Book, inputs: Inputs, statistic: str = "", group: str = "") -> dict[str, Figure]:
-    """All pictures of an experiment by name, of all statistics and groups if none is named."""
+def pictures(
+    book: Book,
+    inputs: Inputs,
+    statistic: str = "",
+    group: str = "",
+    only: Sequence[str] = (),
+) -> dict[str, Figure]:
+    """The pictures of an experiment by name, of all statistics and groups if none is named.
+
+    With `only`, none but those of these names are drawn.
+    """
     plan = book.plan
     statistics = [statistic] if statistic else list(plan.grid.statistics)
     groups = [group] if group else list(plan.topics) or ["all"]
-    drawings: dict[str, Figure] = {}
+    drawings: dict[str, Drawing] = {}
     for quantity in statistics:
         several = [Results.of(book, quantity, name) for name in groups]
         for results in several:
             prefix = f"{quantity}-{results.group}"
-            drawings |= {f"{prefix}-{name}": figure for name, figure in figures(results).items()}
+            drawings |= {f"{prefix}-{name}": draw for name, draw in figures(results).items()}
         if len(several) > 1:
-            drawings[f"{quantity}-topics"] = by_topics(several)
+            drawings[f"{quantity}-topics"] = partial(by_topics, several)
         singles = of_singles(several[0], inputs)
-        drawings |= {f"{quantity}-{name}": figure for name, figure in singles.items()}
-    return drawings
+        drawings |= {f"{quantity}-{name}": draw for name, draw in singles.items()}
+    return {name: draw() for name, draw in drawings.items() if not only or name in only}
 
 
-def figures(results: Results) -> dict[str, Figure]:
+def figures(results: Results) -> dict[str, Drawing]:
     """The effects on one statistic in one group of topic sets, by name."""
     several = [name for name in FACTORS if results.frame[name].n_unique() > 1]
-    effects = {}
-    for name in several:  # the mean of every level of a factor, a dot each
-        means = {"mean": dict(results.means([name]).iter_rows())}
-        effects[f"main-{name}"] = _dots(results.statistic, f"main-{name}", means, results.caption)
-    effects["main-size"] = lines(results, "")
-    effects |= {f"{name}-size": lines(results, name) for name in several}
+    effects: dict[str, Drawing] = {}
+    for name in several:
+        effects[f"main-{name}"] = partial(main_effect, results, name)
+    effects["main-size"] = partial(lines, results, "")
+    effects |= {f"{name}-size": partial(lines, results, name) for name in several}
     for first, second in combinations(several, 2):
-        effects[f"{first}-{second}"] = interaction(results, first, second)
+        effects[f"{first}-{second}"] = partial(interaction, results, first, second)
     return effects
+
+
+def main_effect(results: Results, factor: str) -> Figure:
+    """The mean of every level of a factor, a dot each."""
+    means = {"mean": dict(results.means([factor]).iter_rows())}
+    return _dots(results.statistic, f"main-{factor}", means, results.caption)
 
 
 def interaction(results: Results, first: str, second: str) -> Figure:
@@ -93,23 +109,27 @@ def by_topics(several: Sequence[Results]) -> Figure:
     return _lines(first, "topics", "topics that are scored", means, caption)
 
 
-def of_singles(results: Results, inputs: Inputs) -> dict[str, Figure]:
+def of_singles(results: Results, inputs: Inputs) -> dict[str, Drawing]:
     """Every assessor's figure against gold on all topics: overall, by measure, by run set."""
-    by_assessor = {}
-    for name in inputs.runs:
-        table = Singles.of(inputs, name).figures(results.statistic, KINDS[0])
-        for measure, values in zip(inputs.measures, table.tolist(), strict=True):
-            by_assessor[name, measure] = dict(zip(inputs.crowd.assessors, values, strict=True))
-    caption = f"Single assessors against gold, all topics; {results.book.caption}"
-    parts = {"single": {"mean": _mean([*by_assessor.values()])}}
-    for at, factor in enumerate(("runs", "measure")):
-        levels = sorted({key[at] for key in by_assessor})
+    drawings: dict[str, Drawing] = {"single": partial(_singles, results, inputs, "")}
+    for factor, levels in (("runs", inputs.runs), ("measure", inputs.plan.grid.measures)):
         if len(levels) > 1:
-            parts[f"single-{factor}"] = {
-                level: _mean([means for key, means in by_assessor.items() if key[at] == level])
-                for level in levels
-            }
-    return {name: _dots(results.statistic, name, means, caption) for name, means in parts.items()}
+            drawings[f"single-{factor}"] = partial(_singles, results, inputs, factor)
+    return drawings
+
+
+def _singles(results: Results, inputs: Inputs, factor: str) -> Figure:
+    """Every assessor's figure, a mark for each level of a factor, or one of all."""
+    by_level: dict[str, list[dict[str, float]]] = {}
+    for name in inputs.runs:
+        table = Singles(inputs, name).figures(results.statistic, KINDS[0])
+        for measure, values in zip(inputs.plan.grid.measures, table.tolist(), strict=True):
+            level = {"runs": name, "measure": measure}.get(factor, "mean")
+            own = dict(zip(inputs.crowd.assessors, values, strict=True))
+            by_level.setdefault(level, []).append(own)
+    means = {level: _mean(several) for level, several in sorted(by_level.items())}
+    caption = f"Single assessors against gold, all topics; {results.book.caption}"
+    return _dots(results.statistic, f"single-{factor}".rstrip("-"), means, caption)
 
 
 def _mean(several: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -12,17 +12,22 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.budget.votes import Pool
+from qrowd.content.similarity import with_text
+from qrowd.data.documents import Documents
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
-from qrowd.errors import InputError, ScaleError, UnknownNameError
+from qrowd.errors import InputError, ScaleError, UnknownNameError, UsageError
 from qrowd.evaluation.engine import evaluate, random_scores
 from qrowd.experiments.plan import Plan, TopicSet, TopicSets
+from qrowd.io.documents import read_documents
 from qrowd.io.judgements import read_judgements
 from qrowd.io.qrels import read_qrels
 from qrowd.io.runs import read_runs
+from qrowd.quality.screening import screen
 from qrowd.simulation.collection import simulate
 from qrowd.simulation.trec21 import TOPICS, simulate_pools
 
@@ -36,6 +41,7 @@ class Inputs:
     gold: Qrels
     runs: Mapping[str, RunSet]
     sources: Mapping[str, str]
+    documents: Documents | None = None
 
     @property
     def caption(self) -> str:
@@ -58,6 +64,8 @@ class Inputs:
         crowd, gold = self.crowd, self.gold
         parts = [*_parts_of(crowd.pairs), crowd.assessors, crowd.pair, crowd.assessor, crowd.grade]
         parts += [*_parts_of(gold.pairs), gold.grade]
+        if self.documents is not None:
+            parts += [self.documents.index, "\n".join(self.documents.text)]
         for name in sorted(self.runs):
             runs = self.runs[name]
             parts += [name, runs.runs, runs.topics, runs.documents, runs.starts, runs.document]
@@ -103,8 +111,8 @@ class Inputs:
 
     @property
     def measures(self) -> tuple[str, ...]:
-        """The measures, as the plan names them."""
-        return self.plan.grid.measures
+        """The measures as spec strings."""
+        return self.plan.measures
 
     def prepare(self) -> None:
         """Make what all tasks share, before several threads ask for it."""
@@ -134,8 +142,12 @@ def load(plan: Plan) -> Inputs:
         source = f"SIMULATED like TREC 2011 (the plan's files are not there; seed {plan.data.seed})"
         sources = {"gold": source, "judgements": source}
         inputs = Inputs(plan, crowd.judgements, crowd.gold, {}, sources)
+    elif plan.loop.votes:
+        inputs = _with_texts(plan, simulated)
     else:
         inputs = _with_runs(plan, simulated)
+    if plan.data.screen:
+        inputs = _screened(inputs)
     _check(inputs)
     return inputs
 
@@ -150,6 +162,71 @@ def _with_runs(plan: Plan, simulated: bool) -> Inputs:
         crowd = simulate_pools(gold, next(iter(runs.values())), plan.data.seed)
         sources["judgements"] = f"SIMULATED pools of TREC 2012 (seed {plan.data.seed})"
     return Inputs(plan, crowd, gold, runs, sources)
+
+
+def _with_texts(plan: Plan, simulated: bool) -> Inputs:
+    """Judgements and gold for votes one by one, and texts, if there are any."""
+    if simulated:
+        made = simulate(
+            topics=20, documents=60, assessors=30, votes=7, text=0.6, seed=plan.data.seed
+        )
+        source = f"SIMULATED (the plan's files are not there; seed {plan.data.seed})"
+        sources = {"judgements": source, "gold": source, "texts": source}
+        named = replace(plan, loop=replace(plan.loop, leave_out=()))  # topics of the files
+        return _of_topics(named, made.judgements, made.truth, sources, made.documents)
+    crowd = read_judgements(_path(plan, plan.data.judgements))
+    gold = read_qrels(_path(plan, plan.data.gold))
+    gold = gold.binary(plan.data.gold_rel) if plan.data.gold_rel else gold
+    files = {"judgements": plan.data.judgements, "gold": plan.data.gold}
+    sources = {name: f"as in {Path(file).name}" for name, file in files.items()}
+    if plan.data.texts:
+        texts = with_text(crowd, read_documents(_path(plan, plan.data.texts)), gold)
+        sources["texts"] = f"as in {Path(plan.data.texts).name}"
+        assert texts.gold is not None
+        assert isinstance(texts.documents, Documents)
+        return _of_topics(plan, texts.judgements, texts.gold, sources, texts.documents)
+    reading = [name for name in plan.grid.approaches if "documents" in plan.method(name).card.needs]
+    kept = tuple(name for name in plan.grid.approaches if name not in reading)
+    if not kept:
+        raise plan.wrong("data", "texts", f"{', '.join(reading)} read texts; name a file of them")
+    if reading:
+        sources["texts"] = f"none, so that {', '.join(reading)} are left out"
+        names = {name: spec for name, spec in plan.names.items() if name not in reading}
+        plan = replace(plan, grid=replace(plan.grid, approaches=kept), names=names)
+    return _of_topics(plan, crowd, gold, sources, None)
+
+
+def _of_topics(
+    plan: Plan,
+    crowd: Judgements,
+    gold: Qrels,
+    sources: dict[str, str],
+    documents: Documents | None,
+) -> Inputs:
+    """Without the topics that the plan leaves out, by name or by its rule; they are named."""
+    for name in plan.loop.leave_out:
+        if name not in crowd.topics:
+            message = str(UnknownNameError.among("topic in the judgements", name, crowd.topics))
+            raise plan.wrong("loop", "leave_out", message, name)
+    crowd = crowd[crowd.topics.without(Index.of(plan.loop.leave_out))]
+    kept = Pool.of(crowd, gold, at_least=plan.loop.at_least).judgements.topics
+    few = sorted(set(crowd.topics.intersection(gold.topics)).difference(kept))
+    left = [*plan.loop.leave_out, *few]
+    if left:
+        sources["topics"] = f"{len(kept)}, without {', '.join(left)}"
+    return Inputs(plan, crowd[kept], gold, {}, sources, documents)
+
+
+def _screened(inputs: Inputs) -> Inputs:
+    """The inputs without those whom the plan's rules doubt; the caption says who they are."""
+    try:
+        screened = screen(inputs.crowd, list(inputs.plan.data.screen))
+    except UsageError as error:
+        raise inputs.plan.wrong("data", "screen", str(error)) from None
+    names = ", ".join(row.assessor for row in screened.left_out)
+    kept = f"{inputs.sources['judgements']} without {names}" if names else ""
+    sources = {**inputs.sources, "judgements": kept or inputs.sources["judgements"]}
+    return replace(inputs, crowd=screened.kept, sources=sources)
 
 
 def _read(plan: Plan) -> tuple[Qrels, dict[str, RunSet], dict[str, str]]:
@@ -188,6 +265,9 @@ def _missing(plan: Plan) -> tuple[str, str, str] | None:
     """The first file that a plan names and that is not there: section, key, path."""
     named = [("data", "gold", plan.data.gold), ("data", "judgements", plan.data.judgements)]
     named = [file for file in named if file[2]]
+    texts = _path(plan, plan.data.texts)
+    if plan.data.texts and not texts.exists():  # never made for judgements that are there
+        raise plan.wrong("data", "texts", f"there is no {plan.data.texts}; name one that is there")
     named += [("runs", name, path) for name, path in plan.runs.items()]
     for section, key, name in named:
         path = _path(plan, name)
@@ -211,6 +291,12 @@ def _check(inputs: Inputs) -> None:
     for group, sets in plan.topics.items():
         for topic_set in sets:
             _check_topics(inputs, group, topic_set)
+    for name, runs in inputs.runs.items():
+        scored = {topic for sets in inputs.groups.values() for each in sets for topic in each.test}
+        missing = sorted(scored.difference(runs.topics))
+        if missing:
+            message = f"no run has topic{'s' * (len(missing) > 1)} {', '.join(missing)}"
+            raise plan.wrong("runs", name, f"{message}; they are scored")
     if not len(gold.topics.intersection(crowd.topics)):
         raise InputError("gold and judgements have no topic in common", file=plan.file)
     if crowd.scale.grades != (0, 1):

@@ -4,10 +4,11 @@
     [data]                              where judgements and gold come from, or how they are made
     [runs]                              a name for each set of runs, and its files
     [grid]                              approaches, measures, statistics, kinds of gold
-    [names]                             short names of approaches
+    [names]                             short names of approaches and measures
     [panels]                            how many assessors are merged, how often, which seed
     [topics]                            groups of topic sets: the topics that are scored
     [labels]                            instead of runs, panels and topics: gold that is held out
+    [loop]                              instead of all these: votes that are asked for one by one
 
 A topic set is a list of the topics that are scored; approaches learn from gold on all other topics
 of the gold, or on `train` where a set is written `{test = [...], train = [...]}`. Without
@@ -15,17 +16,22 @@ of the gold, or on `train` where a set is written `{test = [...], train = [...]}
 
 With `[labels]` the merged labels themselves are scored: approaches are given gold on all folds of
 the gold's pairs but one, and are scored on that one.
+
+With `[loop]` votes are drawn one by one, merged after each, and the labels so far are scored
+(Davtyan, Eickhoff & Hofmann 2015); approaches may read `texts` of documents then.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from qrowd import registry
+from qrowd.data.merged import Merged
 from qrowd.errors import InputError, UnknownNameError, UsageError, require_name
 from qrowd.evaluation.measure import measures_of
 from qrowd.io.plan_files import PlanText, file_text, line_of, parsed_toml
@@ -59,15 +65,18 @@ class Data:
     gold_rel: int = param(
         0, "make gold binary: relevant from this grade on; 0: as it is", at_least=0
     )
+    texts: str = param("", "the documents' texts, for plans with [loop]")
     pools: str = param(
         "",
-        "how judgements are simulated: on gold and runs (trec21), or with their gold (trec11)",
-        choices=("", "trec21", "trec11"),
+        "how judgements are simulated: on gold and runs (trec21), or with their gold (trec11) and "
+        "made texts (texts)",
+        choices=("", "trec21", "trec11", "texts"),
     )
     made: bool = param(False, "make a collection where the files are not there")
     documents: int = param(1800, "documents of a topic, if it is made", at_least=10)
     systems: int = param(129, "runs of a run set, if it is made", at_least=2)
     seed: int = param(0, "random seed of what is simulated", at_least=0)
+    screen: tuple[str, ...] = param((), "screening rules: whom they doubt is left out")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +115,26 @@ class Labels:
         choices=("coin", "relevant", "nonrelevant"),
     )
     seed: int = param(0, "random seed of the folds", at_least=0)
+    gold: str = param(
+        "file",
+        "what labels are scored against: the gold of [data], or, on its pairs, the majority of the "
+        "other approaches",
+        choices=("file", "consensus"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Voting:
+    """`[loop]`: how votes are asked for and scored, as `qrowd loop` does it."""
+
+    votes: int = param(0, "votes per document at the end; 0: no loop", at_least=0)
+    randomisations: int = param(50, "how often all of it is done again", at_least=1)
+    at_least: int = param(
+        1, "leave out topics where a judged document has fewer real votes", at_least=1
+    )
+    leave_out: tuple[str, ...] = param((), "topics to leave out")
+    at: float = param(1.0, "votes per document of the table of topics", above=0)
+    seed: int = param(0, "random seed of the draws", at_least=0)
 
 
 SECTIONS: dict[str, type] = {
@@ -114,7 +143,26 @@ SECTIONS: dict[str, type] = {
     "grid": Grid,
     "panels": Panels,
     "labels": Labels,
+    "loop": Voting,
 }
+
+
+class Soft:
+    """`soft(ds)`: a method that merges judgements, its belief taken as random relevance."""
+
+    def __init__(self, method: Any) -> None:
+        if method.card.level != "judgements":
+            raise UsageError(f"soft({method}): only methods that merge judgements have a belief")
+        self.method = method
+        self.card = replace(method.card, id=f"soft({method.card.id})")
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.method, name)
+
+    def fit(self, *given: Any) -> Merged:
+        """What the method says, for expected measures."""
+        merged: Merged = self.method.fit(*given)
+        return replace(merged, details=replace(merged.details, soft=True))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +174,7 @@ class Plan:
     grid: Grid
     panels: Panels
     labels: Labels = Labels()
+    loop: Voting = Voting()
     names: Mapping[str, str] = field(default_factory=dict)
     runs: Mapping[str, str] = field(default_factory=dict)
     topics: Mapping[str, TopicSets] = field(default_factory=dict)
@@ -138,7 +187,8 @@ class Plan:
         """The plan that `packed` made a text of."""
         parts = json.loads(packed)
         for name, kind in SECTIONS.items():
-            values = {k: tuple(v) if isinstance(v, list) else v for k, v in parts[name].items()}
+            stored = parts.get(name, {})  # a folder of before there was such a section
+            values = {k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()}
             parts[name] = kind(**values)
         parts["topics"] = {
             name: tuple(TopicSet(tuple(test), tuple(train)) for test, train in sets)
@@ -166,7 +216,14 @@ class Plan:
 
     def method(self, approach: str) -> Any:
         """The method that an approach of the plan is: a spec string, or a short name of one."""
-        return registry.get(self.names.get(approach, approach))
+        spec = self.names.get(approach, approach)
+        soft = re.fullmatch(r"\s*soft\((.*)\)\s*", spec)
+        return Soft(registry.get(soft[1])) if soft else registry.get(spec)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures as spec strings; `grid.measures` may have short names of them."""
+        return tuple(self.names.get(name, name) for name in self.grid.measures)
 
     def only(self, groups: tuple[str, ...]) -> Plan:
         """The plan with these groups of topic sets only; all of them if none is named."""
@@ -197,7 +254,9 @@ def check(plan: Plan) -> None:
             'name a file, or say how they are simulated (pools = "trec21")',
         ),
     )
-    if plan.labels == Labels():
+    if plan.loop.votes:
+        _check_loop(plan)
+    elif plan.labels == Labels():
         _check_scores(plan)
     else:
         _check_labels(plan)
@@ -220,7 +279,7 @@ def _check_scores(plan: Plan) -> None:
         raise plan.wrong("panels", "sizes", "a size is there twice")
     _check_approaches(plan)
     try:
-        measures_of(plan.grid.measures)
+        measures_of(plan.measures)
     except UsageError as error:
         raise plan.wrong("grid", "measures", str(error)) from None
     _check_sets(plan)
@@ -233,17 +292,37 @@ def _check_labels(plan: Plan) -> None:
     if plan.data.pools == "trec21" or (plan.data.gold and not plan.data.judgements):
         message = 'name a file, or let gold be made with them (pools = "trec11", made = true)'
         raise plan.wrong("data", "judgements", message)
-    others = {"runs": plan.runs, "panels": plan.panels != Panels(), "topics": plan.topics}
-    for section, content in others.items():
-        if content:
-            raise plan.wrong(section, "", "a plan with [labels] scores labels: leave this out")
+    _refuse_panels(plan, "labels")
     _refuse_unknown(plan, "grid", "statistics", FIGURES)
     _refuse_unknown(plan, "labels", "answers", ANSWERS)
+    if plan.labels.gold == "consensus" and len(plan.grid.approaches) < 3:
+        raise plan.wrong("labels", "gold", "the majority of the others takes three approaches")
     _check_approaches(plan)
     for name in plan.grid.approaches:
         if plan.method(name).card.level != "judgements":
             message = f"{name} merges scores, and gives no labels"
             raise plan.wrong("grid", "approaches", message, name)
+
+
+def _check_loop(plan: Plan) -> None:
+    """A plan of votes one by one: no runs, no panels, no topic sets, no held-out gold."""
+    _refuse_panels(plan, "loop")
+    if plan.labels != Labels():
+        raise plan.wrong("labels", "", "a plan has [labels] or [loop]: leave one of them out")
+    if plan.loop.at > plan.loop.votes:
+        raise plan.wrong("loop", "at", f"a document has {plan.loop.votes} votes at the end")
+    _check_approaches(plan)
+    for name in plan.grid.approaches:
+        if plan.method(name).card.level != "judgements":
+            message = f"{name} merges scores, and gives no labels"
+            raise plan.wrong("grid", "approaches", message, name)
+
+
+def _refuse_panels(plan: Plan, section: str) -> None:
+    others = {"runs": plan.runs, "panels": plan.panels != Panels(), "topics": plan.topics}
+    for other, content in others.items():
+        if content:
+            raise plan.wrong(other, "", f"a plan with [{section}] scores labels: leave this out")
 
 
 def _refuse_missing(plan: Plan, *needed: tuple[object, str, str, str]) -> None:
@@ -262,8 +341,8 @@ def _check_approaches(plan: Plan) -> None:
     for name in plan.grid.approaches:
         _check_approach(plan, name)
     for name in plan.names:
-        if name not in plan.grid.approaches:
-            raise plan.wrong("names", name, "no approach of [grid] has this name")
+        if name not in (*plan.grid.approaches, *plan.grid.measures):
+            raise plan.wrong("names", name, "no approach or measure of [grid] has this name")
     for key in ("approaches", "statistics", "gold"):
         names = getattr(plan.grid, key)
         twice = [name for name in names if names.count(name) > 1]
@@ -281,11 +360,12 @@ def _check_approach(plan: Plan, name: str) -> None:
         card = plan.method(name).card
     except UsageError as error:
         raise wrong(str(error)) from None
-    needs = [need for need in card.needs if need not in ("reference", "random")]
+    there = ("reference", "random", *(("documents",) if plan.loop.votes else ()))
+    needs = [need for need in card.needs if need not in there]
     if card.level == "orders" or needs:
         reason = "merges orders" if card.level == "orders" else f"needs {', '.join(needs)}"
         raise wrong(f"{name} {reason}, which an experiment does not have")
-    if "reference" in card.needs and not plan.topics and plan.labels == Labels():
+    if "reference" in card.needs and not (plan.topics or plan.labels.folds or plan.loop.votes):
         raise wrong(f"{name} learns from gold on other topics; name topic sets in [topics]")
 
 
@@ -320,7 +400,10 @@ def parse_plan(text: str, file: str = "plan") -> Plan:
         for name, kind in SECTIONS.items()
     }
     # sections whose keys are free and whose values are texts
-    for section, kind in (("names", "a method, as a spec string"), ("runs", "a file or a folder")):
+    for section, kind in (
+        ("names", "a method or measure, as a spec string"),
+        ("runs", "a file or a folder"),
+    ):
         parts[section] = tables.get(section, {})
         for name, value in parts[section].items():
             if not isinstance(value, str):

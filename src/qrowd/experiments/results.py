@@ -19,11 +19,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from qrowd.budget.curves import Curves
 from qrowd.comparison.anova import Anova, anova
 from qrowd.comparison.labels import LabelScores, score_labels
 from qrowd.comparison.significance import holm, jackknife_error, paired_t
 from qrowd.data.arrays import Floats
-from qrowd.data.index import Pairs
+from qrowd.data.index import Index, Pairs
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.scale import Scale
 from qrowd.errors import InputError, ParameterError, UnknownNameError, UsageError, require_name
@@ -63,6 +64,10 @@ class Results:
         """The cells of a folder; the plan's first statistic and group, where none is named."""
         if book.plan.labels.folds:
             raise UsageError(f"{book.folder} has labels, and no panels: see qrowd experiment table")
+        if book.plan.loop.votes:
+            raise UsageError(
+                f"{book.folder} has votes one by one: see qrowd experiment table, plot"
+            )
         grid = book.plan.grid
         statistic = statistic or grid.statistics[0]
         require_name("statistic of this plan", statistic, grid.statistics)
@@ -257,17 +262,21 @@ def significance(inputs: Inputs, level: float = LEVEL, alpha: float = 0.05) -> T
     Paired t-tests over topics of all pairs of runs, as they are and by Holm; `kept` are the pairs
     that are significant under both kinds of gold, `turned` those whose sign differs (both Holm).
     `more` is the share of pairs that only random gold adds, less those it loses, with its interval:
-    all tests again without each topic in turn.
+    all tests again without each topic in turn. `swaps` are the pairs among the ten runs that are
+    first under gold as it is whose order random gold turns round; `tied` the pairs of all runs with
+    equal means.
     """
     grid = inputs.plan.grid
     blurred = inputs.gold.soft(grid.p_rel, grid.p_nonrel)
     by_holm = ("certain Holm", "random Holm", "kept", "turned")
-    columns = ("runs", "measure", "pairs", "certain", "random", "more", "low", "high", *by_holm)
+    places = ("swaps", "certain tied", "random tied")
+    counts = ("pairs", "certain", "random", "more", "low", "high")
+    columns = ("runs", "measure", *counts, *by_holm, *places)
     rows = []
     for name, runs in inputs.runs.items():
         hard = evaluate(runs, inputs.gold, inputs.measures).values[:, 0]
         soft = evaluate(runs, blurred, inputs.measures).values[:, 0]
-        for measure, *both in zip(inputs.measures, hard, soft, strict=True):
+        for measure, *both in zip(grid.measures, hard, soft, strict=True):
             rows.append((name, measure, *_significant(both[0], both[1], level, alpha)))
     return columns_of(columns, rows)
 
@@ -285,7 +294,13 @@ def _significant(certain: Floats, random: Floats, level: float, alpha: float) ->
         rest = [_pairwise(np.delete(values, at, 0))[1] for values in (certain, random)]
         left.append((rest[1] < alpha).mean() - (rest[0] < alpha).mean())
     added = jackknifed((plain[1] - plain[0]) / pairs, np.array(left), level)
-    return [pairs, *plain, *added, *(int(side.sum()) for side in (*strict, both, turned))]
+    counts = [int(side.sum()) for side in (*strict, both, turned)]
+    means = [values.mean(axis=0) for values in (certain, random)]
+    top = np.argsort(-means[0], kind="stable")[:10]
+    signs = [np.sign(side[top][:, None] - side[top]) for side in means]
+    swaps = int((signs[0] * signs[1] < 0).sum()) // 2
+    ties = [int(np.isclose(side, 0, atol=1e-12).sum()) for side, _ in sides]
+    return [pairs, *plain, *added, *counts, swaps, *ties]
 
 
 def _pairwise(values: Floats) -> tuple[Floats, Floats]:
@@ -311,10 +326,11 @@ class LabelResults:
         """What the figures are, and what of the data is real."""
         plan = self.book.plan
         pairs, topics = self.frame.n_unique(["topic", "doc"]), self.frame["topic"].n_unique()
+        against = "gold" if plan.labels.gold == "file" else "the majority of the other approaches"
         return (
-            f"{plan.experiment.name}: labels of {pairs} pairs of {topics} topics against gold, "
-            f"each in one of {plan.labels.folds} parts whose gold was not given; +- is half the "
-            f"{percent(level)} interval over topics; {plan.legend}{self.book.caption}"
+            f"{plan.experiment.name}: labels of {pairs} pairs of {topics} topics against "
+            f"{against}, each in one of {plan.labels.folds} parts whose gold was not given; +- is "
+            f"half the {percent(level)} interval over topics; {plan.legend}{self.book.caption}"
         )
 
     @cached_property
@@ -329,7 +345,20 @@ class LabelResults:
         pairs = Pairs.of(own["topic"].to_list(), own["doc"].to_list())
         merged = SoftQrels(pairs, scale, own.select(names).to_numpy())
         gold = Qrels(pairs, own["gold"].to_numpy())
+        if self.book.plan.labels.gold == "consensus":
+            gold = self._consensus(approach, pairs, scale)
         return score_labels(merged, gold, ties=self.book.plan.labels.ties)
+
+    def _consensus(self, approach: str, pairs: Pairs, scale: Scale) -> Qrels:
+        """What most of the other approaches say; pairs on which they are divided are left out."""
+        others = [name for name in self.book.plan.grid.approaches if name != approach]
+        relevant = [f"p({grade})" for grade in np.array(scale.grades)[scale.relevant]]
+        votes = np.zeros(len(pairs))
+        for name in others:
+            own = self.frame.filter(self.frame["approach"] == name).sort("topic", "doc")
+            votes += np.sign(own.select(relevant).to_numpy().sum(axis=1) - 0.5)
+        decided = votes != 0
+        return Qrels(pairs.select(decided), (votes[decided] > 0).astype(np.int8))
 
     def table(self, level: float = LEVEL) -> Table:
         """A row for every approach and way to answer, two columns for every figure."""
@@ -366,3 +395,58 @@ class LabelResults:
         name = f"fractional_{statistic}"
         figures = next(iter(self.scores.values())).overall
         return name if answers == "fractional" and name in figures else statistic
+
+
+@dataclass(frozen=True, eq=False)
+class LoopResults:
+    """The cells of a plan of votes one by one."""
+
+    book: Book
+    curves: Curves
+
+    @classmethod
+    def of(cls, book: Book) -> LoopResults:
+        """The cells of a folder."""
+        plan, frame = book.plan, cells(book)
+        topics, votes = frame["topic"].unique(), frame["votes"].unique().sort()
+        shape = (len(plan.grid.approaches), len(topics), plan.loop.randomisations, len(votes))
+        order = {name: at for at, name in enumerate(plan.grid.approaches)}
+        ranked = frame.with_columns(frame["approach"].replace_strict(order).alias("_at"))
+        ordered = ranked.sort("_at", "topic", "randomisation", "votes")
+        accuracy = ordered["accuracy"].to_numpy().reshape(shape)
+        names = Index.of(topics.to_list())
+        return cls(
+            book,
+            Curves(plan.grid.approaches, names, votes.to_numpy(), accuracy, seed=plan.loop.seed),
+        )
+
+    @property
+    def caption(self) -> str:
+        """What the figures are, and what of the data is real."""
+        plan = self.book.plan
+        return (
+            f"{plan.experiment.name}: accuracy at {plan.loop.at:g} votes per document, means of "
+            f"{plan.loop.randomisations} randomisations; * better than {self.curves.methods[0]}, "
+            f"# than all others (Wilcoxon, .05); {plan.legend}{self.book.caption}"
+        )
+
+    def table(self) -> Table:
+        """Accuracy by topic and approach with marks: Table 1 of Davtyan et al. 2015."""
+        return {
+            name: list(column) for name, column in self.curves.table(self.book.plan.loop.at).items()
+        }
+
+
+def bold(row: Sequence[str]) -> list[str]:
+    """LaTeX's cells of a table of `LoopResults`, with the best of a row in bold."""
+    label, *cells = row
+    figures = [float(text.rstrip("*#")) for text in cells]
+    marked = [text.replace("#", r"\#") for text in cells]
+    best = max(figures)
+    return [
+        label,
+        *(
+            rf"\textbf{{{text}}}" if f == best else text
+            for text, f in zip(marked, figures, strict=True)
+        ),
+    ]

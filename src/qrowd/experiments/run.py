@@ -118,7 +118,7 @@ def run(
     inputs = load(plan)
     book = Book.of(inputs, folder)
     book.write()
-    tasks = _spread(plan, book.keys)[part[0] - 1 :: part[1]]
+    tasks = _spread(inputs.plan, book.keys)[part[0] - 1 :: part[1]]
     wanted = {task: key for task, key in tasks if not book.part(key).exists()}
     if len(wanted) < len(tasks):
         report(f"{len(tasks) - len(wanted)} of {len(tasks)} tasks were finished before")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,36 +36,44 @@ Kind = tuple[str, str]
 
 @dataclass(frozen=True, eq=False)
 class Singles:
-    """The scores of one run set under each assessor and under gold, by kind of relevance."""
+    """The scores of one run set under each assessor and under gold, by kind of relevance.
 
-    assessors: dict[str, Scores]
-    gold: dict[str, Scores]
+    Those of random relevance take long, and are made when they are asked for.
+    """
 
-    @classmethod
-    def of(cls, inputs: Inputs, name: str) -> Singles:
-        """The scores of the run set of this name."""
-        grid, each = inputs.plan.grid, inputs.crowd.by_assessor()
-        chances = (grid.p_rel, grid.p_nonrel)
-        runs, gold = inputs.runs[name], inputs.gold
+    inputs: Inputs
+    name: str
 
-        def scores(relevance: Any) -> Scores:
-            return evaluate(runs, relevance, inputs.measures)
-
-        return cls(
-            {"certain": scores(each), "random": scores(each.soft(*chances))},
-            {"certain": scores(gold), "random": scores(gold.soft(*chances))},
+    @cached_property
+    def _random(self) -> tuple[Scores, Scores]:
+        """The scores under each assessor and under gold, both as random relevance."""
+        inputs, grid = self.inputs, self.inputs.plan.grid
+        assessors, gold = (
+            evaluate(inputs.runs[self.name], hard.soft(grid.p_rel, grid.p_nonrel), inputs.measures)
+            for hard in (inputs.crowd.by_assessor(), inputs.gold)
         )
+        return assessors, gold
+
+    def assessors(self, kind: str) -> Scores:
+        """The scores under each assessor, as judged (`certain`) or as random relevance."""
+        if kind == "random":
+            return self._random[0]
+        return self.inputs.assessor_scores[self.name]
+
+    def gold(self, kind: str) -> Scores:
+        """The scores under gold, as it is (`certain`) or as random relevance."""
+        return self._random[1] if kind == "random" else self.inputs.gold_scores[self.name, kind]
 
     @property
     def topics(self) -> Index:
         """The topics that are scored."""
-        return self.gold["certain"].topics
+        return self.gold("certain").topics
 
     def figures(self, statistic: str, kind: Kind, topics: Sequence[str] = ()) -> Floats:
         """The statistic[measure, assessor] of means over these topics (all, if none is named)."""
         chosen = Index.of(topics or self.topics)
-        values = self.assessors[kind[0]][chosen].means()
-        truth = self.gold[kind[1]][chosen].means()[:, 0]
+        values = self.assessors(kind[0])[chosen].means()
+        truth = self.gold(kind[1])[chosen].means()[:, 0]
         pairs = zip(values, truth, strict=True)
         return np.stack([STATISTIC[statistic](own, reference) for own, reference in pairs])
 
@@ -74,7 +83,7 @@ def single_assessors(inputs: Inputs, level: float = LEVEL) -> Table:
     columns = ("runs", "measure", "assessors", "gold", "tau", "tau +-", "tau_ap", "tau_ap +-")
     rows = []
     for name, singles in _all(inputs):
-        for at, measure in enumerate(inputs.measures):
+        for at, measure in enumerate(inputs.plan.grid.measures):
             for kind in KINDS:
                 tau, tau_ap = (
                     _mean_and_half(singles.figures(statistic, kind)[at], level)
@@ -89,7 +98,7 @@ def single_differences(inputs: Inputs, level: float = LEVEL) -> Table:
     columns = ("runs", "measure", "assessors", "gold", "statistic", "less certain", "low", "high")
     rows = []
     for name, singles in _all(inputs):
-        for at, measure in enumerate(inputs.measures):
+        for at, measure in enumerate(inputs.plan.grid.measures):
             for kind in KINDS[1:]:
                 for statistic in ("tau_ap", "tau"):
                     difference = _difference(singles, statistic, kind, at, level)
@@ -128,7 +137,7 @@ def with_singles(results: Results, inputs: Inputs) -> Results:
                     "panel": number,
                     results.statistic: value,
                 }
-                for measure, values in zip(inputs.measures, figures, strict=True)
+                for measure, values in zip(inputs.plan.grid.measures, figures, strict=True)
                 for number, value in enumerate(values.tolist(), 1)
             ]
     certain = results.frame.filter(pl.col("gold") == "certain")
@@ -139,7 +148,7 @@ def with_singles(results: Results, inputs: Inputs) -> Results:
 
 def _all(inputs: Inputs) -> Iterator[tuple[str, Singles]]:
     for name in inputs.runs:
-        yield name, Singles.of(inputs, name)
+        yield name, Singles(inputs, name)
 
 
 def _mean_and_half(each: Floats, level: float) -> tuple[float, float]:

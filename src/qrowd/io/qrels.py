@@ -14,9 +14,10 @@ from qrowd.data.arrays import refuse_rows
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.provenance import Provenance
-from qrowd.data.qrels import Qrels
-from qrowd.data.sample import BY, GOALS, UNIFORM, Choice, Sample
-from qrowd.data.scale import Scale
+from qrowd.data.qrels import Qrels, SoftQrels
+from qrowd.data.sample import BY, GOALS, UNIFORM, Choice, Decisions, Sample
+from qrowd.data.scale import BINARY, Scale
+from qrowd.data.teams import TeamLabels
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Reading, Wanted, tables
 from qrowd.io.grades import Grading, Words, graded
@@ -45,6 +46,11 @@ SAMPLE = Wanted(
     needed=("topic", "doc", "grade"),
     optional=("assessor", "probability", "by", "worth", "goal"),
     plain=_TREC,
+)
+REVISED = Wanted(
+    "a list of `qrowd next --goal gold`",
+    needed=("topic", "doc"),
+    optional=("grade", "goal", "gold_hash", "nominated_by"),
 )
 WORKLIST = Wanted(
     "a list of `qrowd next`", needed=("topic", "doc", "goal"), optional=("probability", "grade")
@@ -108,6 +114,49 @@ def read_labels(
     if "grade" not in table:
         raise table.origin.error("neither grades nor columns p(0) p(1) ...: these are no labels")
     return replace(_qrels_of(graded([table], Grading(grades))), provenance=provenance)
+
+
+def read_teams(source: str | Path | Any, by: str) -> dict[str, TeamLabels]:
+    """The labels of several teams from one table: `topic doc`, a label from 0 to 1, whose it is
+    (the column `by`) and, where they ranked documents, `rank` and the `set` that was ranked.
+    """
+    import polars as pl
+
+    wanted = Wanted(
+        "labels of teams",
+        needed=("topic", "doc", "grade"),
+        optional=("rank", "set"),
+        others=re.escape(by),
+    )
+    (table,) = tables(source, wanted)
+    if by not in table:
+        raise table.origin.error(f"has no column {by}, which --by names")
+    p = table.numbers("grade")
+    bad = ~((p >= 0) & (p <= 1))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise table.origin.error(f"a label must lie between 0 and 1, got {p[row]:g}", row)
+    columns: dict[str, Any] = {
+        "team": table.names(by),
+        "topic": table.names("topic"),
+        "doc": table.names("doc"),
+        "p": p,
+        "rank": table.numbers("rank") if "rank" in table else np.full(len(p), np.nan),
+        "set": table.names("set") if "set" in table else [""] * len(p),
+    }
+    frame = pl.DataFrame(columns).sort("team", "topic", "doc")
+    teams = {}
+    for (name,), own in frame.group_by("team", maintain_order=True):
+        if own.select("topic", "doc").is_duplicated().any():
+            raise InputError(f"{name} has two labels on one pair", file=table.origin.name)
+        pairs = Pairs.of(own["topic"].to_list(), own["doc"].to_list())
+        chance = own["p"].to_numpy()
+        soft = SoftQrels(pairs, BINARY, np.stack([1 - chance, chance], axis=1))
+        rank = own["rank"].to_numpy()
+        ranked = not np.isnan(rank).all()
+        sets = own["set"].to_numpy()
+        teams[str(name)] = TeamLabels(soft, sets, rank) if ranked else TeamLabels(soft)
+    return teams
 
 
 def _of_table(table: Table, relevant_from: int, provenance: Provenance | None) -> Merged:
@@ -193,6 +242,47 @@ def _drawn_uniformly(table: Table) -> Table:
             "count; the others were chosen by what had been said before"
         )
     return table.of_rows(rows)
+
+
+def read_decisions(
+    source: str | Path | Any, *, grades: Words = None, goals: bool = False
+) -> Decisions:
+    """A list of gold to judge again (`qrowd next --goal gold`), with the grades that it was given.
+
+    Rows without a grade are undecided; with `goals` only why pairs are listed is read.
+    """
+    (table,) = tables(source, REVISED)
+    name = table.origin.name
+    if goals and "goal" not in table:
+        raise InputError("has no column goal; name the list that is not blind", file=name)
+    if not goals and "grade" not in table:
+        raise InputError("has no column grade: nobody has decided anything", file=name)
+    goal = np.full(len(table), "", object)
+    if "goal" in table:
+        goal = table.column("goal", filled=False).fill_null("").cast(str).to_numpy()
+    said = {}
+    for about in ("gold_hash", "nominated_by"):
+        values = table.names(about).unique().to_list() if about in table else []
+        if len(values) > 1:
+            raise InputError(
+                f"column {about} has several values; give one list at a time", file=name
+            )
+        said[about] = values[0] if values else ""
+    listed = table.of_rows(np.arange(len(table)))
+    indexes, codes = coded([listed], "topic", "doc")
+    pairs, pair = Pairs.from_codes(*indexes, *codes)
+    if len(pairs) < len(pair):
+        raise InputError("a pair is listed twice", file=name)
+    order = np.argsort(pair)
+    known = np.zeros(len(table), np.bool_)
+    if not goals:
+        column = table.column("grade", filled=False).cast(str)
+        known = (column.fill_null("").str.strip_chars() != "").to_numpy()
+    decided = Qrels.of([], [], [])
+    if known.any():
+        rows = table.of_rows(np.flatnonzero(known))
+        decided = _qrels_of(graded([rows], Grading(grades)))
+    return Decisions(pairs, goal[order], decided, int((~known).sum()), **said)
 
 
 def read_choice(source: str | Path | Sequence[str | Path] | Any) -> Choice:

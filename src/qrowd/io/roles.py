@@ -45,6 +45,8 @@ SYNONYMS = {
     "value": "value",
     "draw": "draw",
     "given": "given",
+    "gold_hash": "gold_hash",
+    "nominated_by": "nominated_by",
     "probability": "probability",
     "by": "by",
     "worth": "worth",

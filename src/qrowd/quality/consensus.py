@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from qrowd.comparison.significance import interval
 from qrowd.data.arrays import Floats
+from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
+from qrowd.errors import InputError
 from qrowd.quality.agreement import Coefficient
 
 
@@ -101,3 +104,42 @@ def _gain(
     return ConsensusGain(
         **gains, usual=usual, answers=int(total[1]), pairs=int(total[3]), topics=topics
     )
+
+
+def gain_by_topic(
+    judgements: Judgements,
+    merged: Merged,
+    gold: Qrels,
+    *,
+    gold_rel: int = 1,
+    level: float = 0.9,
+    seed: int = 0,
+) -> list[dict[str, Any]]:
+    """How often single answers and merged labels are right: all topics with intervals, then each
+    topic, from the one whose single answers are worst on: the curve of the one over the other.
+
+    Of pairs with gold and two answers or more; `merged` should not have seen the gold.
+    """
+    whole = consensus_gain(judgements, merged, gold, gold_rel=gold_rel, level=level, seed=seed)
+    if whole is None or not whole.known:
+        raise InputError("no pair with gold has two answers or more: merging has nothing to do")
+    rows = [{"topic": "all", **_account(whole)}]
+    each = []
+    for topic in judgements.topics:
+        one = Index.of([topic])
+        own = consensus_gain(judgements[one], merged[one], gold[one], gold_rel=gold_rel, draws=1)
+        if own is not None and own.known:
+            each.append({"topic": topic, **_account(own)})
+    return [*rows, *sorted(each, key=lambda row: (row["single"], row["merged"]))]
+
+
+def _account(gain: ConsensusGain) -> dict[str, Any]:
+    return {
+        "answers": gain.answers,
+        "pairs": gain.pairs,
+        "single": gain.single.value,
+        "merged": gain.merged.value,
+        "gain": gain.gain.value,
+        "low": gain.gain.low,
+        "high": gain.gain.high,
+    }

@@ -123,5 +123,10 @@ def check_needs(rule: Rule, evidence: Evidence) -> None:
         raise UsageError(
             f"{rule.spec} needs gold; pass Given(gold=...), on the command line --gold"
         )
+    if "known" in rule.needs and evidence.given.known is None:
+        raise UsageError(
+            f"{rule.spec} learns from people whom somebody has marked; pass Given(known=...), on "
+            "the command line --known"
+        )
     if "seconds" in rule.needs and evidence.judgements.seconds is None:
         raise UsageError(f"{rule.spec} needs a column `seconds` in the judgements; there is none")

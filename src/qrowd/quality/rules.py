@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+from scipy.special import expit
 
 from qrowd.comparison.significance import wilson
-from qrowd.errors import ParameterError
+from qrowd.data.arrays import Floats
+from qrowd.errors import InputError, ParameterError
 from qrowd.quality.against_gold import SURELY, good_p
+from qrowd.quality.behaviour import entropies
 from qrowd.quality.doubt import Doubt, Rule, above, below
 from qrowd.quality.evidence import Evidence
 from qrowd.quality.suspicion import TYPES, suspect
@@ -31,6 +34,32 @@ class FewJudgements(Rule):
         n = evidence.judgements.per_assessor.astype(np.float64)
         words = f"{{n}} judgements, fewer than {self.at_least}"
         return below(n, n, self.at_least, 1, words)
+
+
+@rule("nothing-relevant", paper="Ferrante, Ferro & Losiouk 2019")
+class NothingRelevant(Rule):
+    """Doubts who found nothing relevant on some topic.
+
+    Scores under such an assessor cannot tell runs apart there. The papers on the pools of TREC 2012
+    left out two for it. Topics of which an assessor judged few documents do not count.
+
+    >>> import qrowd as q
+    >>> q.NothingRelevant(documents=50)
+    nothing-relevant(documents=50)
+    """
+
+    documents: int = param(20, "the least documents of a topic for it to count", at_least=1)
+
+    def doubts(self, evidence: Evidence) -> Doubt:
+        """Whom this rule doubts."""
+        rows, shape = evidence.single, (evidence.size, len(evidence.single.topics))
+        cell = rows.assessor.astype(np.int64) * shape[1] + rows.pairs.topic[rows.pair]
+        judged = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape)
+        found = np.bincount(cell, evidence.said_relevant, shape[0] * shape[1]).reshape(shape)
+        counts = judged >= self.documents
+        empty = (counts & (found == 0)).sum(axis=1).astype(np.float64)
+        words = "nothing relevant on {value:.0f} of {n} topics"
+        return above(empty, counts.sum(axis=1).astype(np.float64), 1, 1, words)
 
 
 @rule("gold-accuracy", paper="Snow et al. 2008", needs=("gold",))
@@ -323,3 +352,97 @@ class Trust(Rule):
             evidence = replace(evidence, beta=self.beta)
         n = evidence.single.per_assessor.astype(np.float64)
         return below(evidence.relative_trust, n, self.at_least, self.judgements, words)
+
+
+@rule("learned", paper="after Piazzon 2019", needs=("known",), uses=("gold",))
+class Learned(Rule):
+    r"""Doubts who looks like those whom somebody has marked as bad.
+
+    A logistic regression with a ridge on what the table of assessors says of everybody: agreement,
+    share of relevant answers, repeats, longest run, entropy, trust, the two spam statistics,
+    seconds where they are known, and how much they judged. It is trained on marked people
+    (`Given(known=...)`: column `bad`, 1 or 0). Its precision is told with each doubt: the share of
+    bad ones among the marked people whom it doubts, each by a classifier that has not seen them
+    (five folds). Nobody who was marked as good is doubted.
+
+    >>> import qrowd as q
+    >>> q.Learned(at_least=0.9)
+    learned(at_least=0.9)
+    """
+
+    at_least: float = param(
+        0.5, "the probability from which on nobody is trusted", above=0, below=1
+    )
+    ridge: float = param(1.0, "how strongly coefficients are held to 0", above=0)
+
+    def doubts(self, evidence: Evidence) -> Doubt:
+        """Whom this rule doubts."""
+        known = evidence.given.known
+        assert known is not None
+        if "bad" not in known.columns:
+            raise InputError("people whom somebody has marked need a column bad: 1 or 0")
+        at = evidence.judgements.assessors.find(known.assessors)
+        bad = np.asarray(known["bad"], np.float64)[at >= 0]
+        at = at[at >= 0]
+        if not np.isin(bad, (0, 1)).all() or len(np.unique(bad)) < 2 or len(bad) < 10:
+            raise InputError(
+                f"of those who judged, {len(bad)} people are marked as bad (1) or not (0): it "
+                "takes 10 at least, and both kinds"
+            )
+        features = _features(evidence)
+        chance = expit(features @ _coefficients(features[at], bad, self.ridge))
+        fold = np.empty(len(at), np.int64)  # of each kind, one after the other
+        for kind in (0, 1):
+            own = np.flatnonzero(bad == kind)
+            fold[own] = np.arange(len(own)) % 5
+        unseen = np.empty(len(at))
+        for part in np.unique(fold):
+            taught = fold != part
+            weights = _coefficients(features[at[taught]], bad[taught], self.ridge)
+            unseen[~taught] = expit(features[at[~taught]] @ weights)
+        told = unseen >= self.at_least
+        precision = f"{bad[told].mean():.2f}" if told.any() else "unknown"
+        words = (
+            f"bad with probability {{value:.2f}}, by {int(told.sum())} of {{n}} marked people "
+            f"doubted unseen, of whom {precision} are bad"
+        )
+        doubt = above(chance, np.full(evidence.size, float(len(at))), self.at_least, 1, words)
+        doubted = doubt.doubted.copy()
+        doubted[at[bad == 0]] = False
+        return replace(doubt, doubted=doubted, weight=np.where(doubted, 1 - chance, 1.0))
+
+
+def _features(evidence: Evidence) -> Floats:
+    """What is known of each assessor, in units of its spread over all; a constant first."""
+    judged = np.maximum(evidence.single.per_assessor, 1)
+    columns = [
+        np.log(judged),
+        evidence.agreement,
+        evidence.says_relevant,
+        evidence.longest_run / judged,
+        evidence.repeats,
+        entropies(evidence.answers),
+        evidence.relative_trust,
+        evidence.distances.ratio,
+        evidence.pattern_disagreement,
+    ]
+    if evidence.timed:
+        columns.append(np.log1p(evidence.seconds))
+    table = np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
+    middle, spread = np.nanmean(table, axis=0), np.nanstd(table, axis=0)
+    scaled = np.nan_to_num((table - middle) / np.where(spread > 0, spread, 1.0))
+    return np.column_stack([np.ones(len(scaled)), scaled])
+
+
+def _coefficients(features: Floats, bad: Floats, ridge: float) -> Floats:
+    """Logistic regression by Newton's steps; the constant is free."""
+    weights = np.zeros(features.shape[1])
+    penalty = np.diag([1e-6, *[ridge] * (features.shape[1] - 1)])
+    for _ in range(50):
+        p = expit(features @ weights)
+        slope = features.T @ (bad - p) - penalty @ weights
+        step = np.linalg.solve((features.T * (p * (1 - p))) @ features + penalty, slope)
+        weights = weights + step
+        if np.abs(step).max() < 1e-9:
+            break
+    return weights

@@ -12,7 +12,9 @@ from qrowd.comparison.intervals import Intervals
 from qrowd.comparison.label_measures import Calibration
 from qrowd.data.arrays import Array, Floats, Offsets
 from qrowd.data.merged import AssessorTable
+from qrowd.errors import InputError
 from qrowd.quality.independence import Couples
+from qrowd.quality.people import quantity
 from qrowd.quality.suspicion import TYPES
 from qrowd.rendering import percent
 from qrowd.reporting.drawing import DASHED, INK, MARKERS, colour_of, drawn, panel_grid
@@ -128,6 +130,52 @@ def sensitivity_specificity(table: AssessorTable) -> Figure | None:
         if len(known):
             return assessors(table, known, table["type"], how, prefix)
     return None
+
+
+def consensus_of(rows: Sequence[Mapping[str, Any]]) -> Figure:
+    """Merged labels against single answers, a mark for each topic: above the line merging gains."""
+    whole, topics = rows[0], rows[1:]
+    single, merged = ([row[name] for row in topics] for name in ("single", "merged"))
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, 1], **DASHED)
+        axes.plot(single, merged, "o", color=colour_of(0), markersize=4)
+        axes.set(
+            xlabel="single answers that are right",
+            ylabel="merged labels that are right",
+            xlim=(-0.02, 1.02),
+            ylim=(-0.02, 1.02),
+        )
+        axes.grid()
+
+    alt = (
+        f"Scatter plot of {len(topics)} topics; over all, {whole['single']:.3f} of single answers "
+        f"and {whole['merged']:.3f} of merged labels are right."
+    )
+    return Figure(drawn("consensus", 4.6, 4.2, draw), alt, alt)
+
+
+def quantity_of(table: AssessorTable, level: float = 0.9, seed: int = 0) -> Figure | None:
+    """How good people are by how much they judged, with Spearman's rho; nothing of too few."""
+    try:
+        found = quantity(table, level, seed)
+    except InputError:
+        return None
+    known = np.isfinite(table[found.column])
+    number, good = table["judgements"][known], table[found.column][known]
+    kinds = [str(kind) for kind in table["type"][known]]
+
+    def draw(figure: Any) -> None:
+        axes = figure.subplots()
+        axes.set_xscale("log")
+        _mark_assessors(axes, number, good, np.full(len(number), 30.0), kinds)
+        axes.set(xlabel="judgements", ylabel=found.column)
+        axes.grid()
+        _assessor_legend(axes)
+
+    caption = f"{found} ({percent(level)} interval, people drawn with replacement)."
+    return Figure(drawn("quantity", 5.6, 3.8, draw), str(found), caption)
 
 
 def speed_of(table: AssessorTable, bound: float = 6.0) -> Figure | None:

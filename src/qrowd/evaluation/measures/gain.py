@@ -90,7 +90,11 @@ class OfGains(Measure):
         return _gain_table(self.dcg, None if self.gains is None else Gains(self.gains))
 
 
-@measure("DCG", paper="Jarvelin & Kekalainen 2002; Ferrante, Ferro & Losiouk 2019")
+@measure(
+    "DCG",
+    paper="Jarvelin & Kekalainen 2002; Ferrante, Ferro & Losiouk 2019",
+    aliases={"CG": "DCG(dcg='jk', base=1e9)"},  # no rank is discounted
+)
 class DCG(OfGains):
     r"""Discounted cumulative gain: the gains of the documents, each divided by its rank's discount.
 
@@ -100,7 +104,7 @@ class DCG(OfGains):
     $2^g - 1$; `dcg='jk'` does not discount before rank `base` and divides by $\log_b n$ from there
     on: `DCG(dcg='jk', base=10)` is that of Ferrante, Ferro & Losiouk (2019); `gains={1: 5}` gives
     grades other gains. Not bounded by 1. Under random relevance the expectation has the expected
-    gain in the place of $g_n$ (their eRDCG).
+    gain in the place of $g_n$ (their eRDCG). `CG` is the same without a discount at any rank.
     """
 
     def score(self, case: Certain) -> Floats:
