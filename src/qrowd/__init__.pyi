@@ -82,6 +82,7 @@ from qrowd.quality.rankings import order_agreement as order_agreement
 from qrowd.quality.rankings import order_checks as order_checks
 from qrowd.comparison.significance import paired_test as paired_test
 from qrowd.registry import param as param
+from qrowd.evaluation.measure import parse_measure as parse_measure
 from qrowd.comparison.correlation import places as places
 from qrowd.comparison.prediction_powered import ppi_mean as ppi_mean
 from qrowd.evaluation.engine import random_scores as random_scores
@@ -100,6 +101,7 @@ from qrowd.io.release import read_release as read_release
 from qrowd.io.runs import read_runs as read_runs
 from qrowd.io.qrels import read_sample as read_sample
 from qrowd.io.runs import read_scores as read_scores
+from qrowd.io.qrels import read_subtopics as read_subtopics
 from qrowd.io.topics import read_topics as read_topics
 from qrowd.io.documents import read_vectors as read_vectors
 from qrowd.aggregation.revision import recalibrate as recalibrate
@@ -168,32 +170,90 @@ from qrowd.quality.rules import TooFast as TooFast
 from qrowd.quality.rules import Trust as Trust
 from qrowd.quality.rules import UniformSpam as UniformSpam
 from qrowd.evaluation.measures.average_precision import AP as _AP
+from qrowd.evaluation.measures.diversity import ApIA as _ApIA
+from qrowd.evaluation.measures.cascade import BPM as _BPM
 from qrowd.evaluation.measures.average_precision import Bpref as _Bpref
+from qrowd.evaluation.measures.cascade import Compat as _Compat
 from qrowd.evaluation.measures.gain import DCG as _DCG
 from qrowd.evaluation.measures.cascade import ERR as _ERR
+from qrowd.evaluation.measures.diversity import ErrIA as _ErrIA
+from qrowd.evaluation.measures.gain import G as _G
+from qrowd.evaluation.measures.average_precision import GMAP as _GMAP
+from qrowd.evaluation.measures.average_precision import GMBpref as _GMBpref
+from qrowd.evaluation.measures.average_precision import IAP as _IAP
+from qrowd.evaluation.measures.cascade import INSQ as _INSQ
+from qrowd.evaluation.measures.cascade import INST as _INST
+from qrowd.evaluation.measures.average_precision import IPrec as _IPrec
 from qrowd.evaluation.measures.precision import Judged as _Judged
+from qrowd.evaluation.measures.diversity import NRBP as _NRBP
+from qrowd.evaluation.measures.sets import NumNonrelRet as _NumNonrelRet
+from qrowd.evaluation.measures.sets import NumQ as _NumQ
+from qrowd.evaluation.measures.sets import NumRel as _NumRel
+from qrowd.evaluation.measures.sets import NumRelRet as _NumRelRet
+from qrowd.evaluation.measures.sets import NumRet as _NumRet
 from qrowd.evaluation.measures.precision import P as _P
+from qrowd.evaluation.measures.diversity import PIA as _PIA
 from qrowd.evaluation.measures.precision import R as _R
 from qrowd.evaluation.measures.cascade import RBP as _RBP
 from qrowd.evaluation.measures.precision import RR as _RR
+from qrowd.evaluation.measures.gain import RNDCG as _RNDCG
 from qrowd.evaluation.measures.precision import Rprec as _Rprec
+from qrowd.evaluation.measures.sets import SetAP as _SetAP
+from qrowd.evaluation.measures.sets import SetF as _SetF
+from qrowd.evaluation.measures.sets import SetP as _SetP
+from qrowd.evaluation.measures.diversity import StRecall as _StRecall
 from qrowd.evaluation.measures.precision import Success as _Success
+from qrowd.evaluation.measures.sets import Utility as _Utility
+from qrowd.evaluation.measures.diversity import AlphaDCG as _AlphaDCG
+from qrowd.evaluation.measures.diversity import AlphaNDCG as _AlphaNDCG
 from qrowd.evaluation.measures.average_precision import InfAP as _InfAP
 from qrowd.evaluation.measures.gain import NDCG as _NDCG
+from qrowd.evaluation.measures.gain import NDCGrel as _NDCGrel
+from qrowd.evaluation.measures.diversity import NErrIA as _NErrIA
+from qrowd.evaluation.measures.diversity import NNRBP as _NNRBP
 
 AP: _AP
+AP_IA: _ApIA
+BPM: _BPM
 Bpref: _Bpref
+Compat: _Compat
 DCG: _DCG
 ERR: _ERR
+ERR_IA: _ErrIA
+G: _G
+GMAP: _GMAP
+GMBpref: _GMBpref
+IAP: _IAP
+INSQ: _INSQ
+INST: _INST
+IPrec: _IPrec
 Judged: _Judged
+NRBP: _NRBP
+NumNonrelRet: _NumNonrelRet
+NumQ: _NumQ
+NumRel: _NumRel
+NumRelRet: _NumRelRet
+NumRet: _NumRet
 P: _P
+P_IA: _PIA
 R: _R
 RBP: _RBP
 RR: _RR
+RnDCG: _RNDCG
 Rprec: _Rprec
+SetAP: _SetAP
+SetF: _SetF
+SetP: _SetP
+StRecall: _StRecall
 Success: _Success
+Utility: _Utility
+alpha_DCG: _AlphaDCG
+alpha_nDCG: _AlphaNDCG
 infAP: _InfAP
 nDCG: _NDCG
+nDCGrel: _NDCGrel
+nERR_IA: _NErrIA
+nNRBP: _NNRBP
 
 __version__: str
 __all__: list[str]

@@ -11,9 +11,12 @@ from qrowd.data.arrays import Array, Codes, Floats, freeze_fields
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.errors import InputError, UnknownNameError, UsageError
+from qrowd.registry import over_topics
 
 ALL = "all"
 MEAN = "(mean)"  # the only topic of scores that were averaged over topics as they were made
+
+LEAST = 1e-5  # of a value in a geometric mean, as trec_eval has it
 
 _BLOCK = 128
 
@@ -73,11 +76,18 @@ class Scores(Framed):
         }
 
     def means(self) -> Floats:
-        """Means over topics, [measure, column, run]; undefined topics are left out of a mean."""
+        """Means over topics, [measure, column, run]; undefined topics are left out of a mean.
+
+        Of counts (`NumRet`) it is the sum, of `GMAP` the geometric mean.
+        """
         result = np.empty((len(self.measures), len(self.columns), len(self.runs)))
         for at, values in enumerate(self.values):
+            how = "mean" if self.averaged else over_topics(self.measures[at])
             for lo in range(0, len(values), _BLOCK):  # few columns at a time: little memory
-                result[at, lo : lo + _BLOCK] = _means(values[lo : lo + _BLOCK])
+                block = before_topics(how, values[lo : lo + _BLOCK])
+                defined = ~np.isnan(block)
+                total = np.where(defined, block, 0.0).sum(axis=1)
+                result[at, lo : lo + _BLOCK] = after_topics(how, total, defined.sum(axis=1))
         return result
 
     @property
@@ -136,11 +146,14 @@ def _axis(shape: tuple[int, ...], at: int) -> Codes:
     return np.tile(codes, int(np.prod(shape[:at], dtype=np.int64)))
 
 
-def _means(values: Floats) -> Floats:
-    """Means over topics of values[column, topic, run], undefined ones left out."""
-    defined = ~np.isnan(values)
-    if defined.all():
-        return np.asarray(values.sum(axis=1) / max(values.shape[1], 1))
-    count = defined.sum(axis=1)
-    total = np.where(defined, values, 0.0).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+def before_topics(how: str, values: Floats) -> Floats:
+    """Values as they are added over topics."""
+    if how != "geometric":
+        return values
+    return np.asarray(np.log(np.maximum(values, LEAST)))
+
+
+def after_topics(how: str, total: Floats, count: Array) -> Floats:
+    """What sums over `count` topics become; NaN where there is no topic."""
+    result = total if how == "sum" else total / np.maximum(count, 1)
+    return np.where(count > 0, np.exp(result) if how == "geometric" else result, np.nan)

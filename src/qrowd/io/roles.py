@@ -49,6 +49,7 @@ SYNONYMS = {
     "by": "by",
     "worth": "worth",
     "goal": "goal",
+    "subtopic": "subtopic subtopic_id iteration intent",
     "topic_text": "topic_text",
     "doc_text": "doc_text",
     "instance": "instance",
