@@ -61,7 +61,7 @@ _NAMES = {
     "io.runs": "read_runs read_scores",
     "io.save": "save",
     "io.topics": "read_topics",
-    "quality.agreement": "agreement krippendorff_alpha",
+    "quality.agreement": "agreement krippendorff_alpha pair_agreement",
     "quality.assessors": "assessors",
     "quality.detection": "Detection",
     "quality.independence": "Independence cohen independence",

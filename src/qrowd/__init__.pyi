@@ -80,6 +80,7 @@ from qrowd.registry import measure as measure
 from qrowd.registry import method as method
 from qrowd.quality.rankings import order_agreement as order_agreement
 from qrowd.quality.rankings import order_checks as order_checks
+from qrowd.quality.agreement import pair_agreement as pair_agreement
 from qrowd.comparison.significance import paired_test as paired_test
 from qrowd.registry import param as param
 from qrowd.evaluation.measure import parse_measure as parse_measure

@@ -120,9 +120,7 @@ def printed(scores: Scores, words: Sequence[str], per_topic: bool) -> Iterator[s
         yield from _lines(names, means[where, run], "all")
 
 
-def _lines(
-    names: Sequence[str], values: Floats, topic: str, single: bool = False
-) -> Iterator[str]:
+def _lines(names: Sequence[str], values: Floats, topic: str, single: bool = False) -> Iterator[str]:
     for name, value in zip(names, values, strict=True):
         family = FAMILIES.get(name, Family(""))
         if family.topics or not single:
