@@ -52,6 +52,7 @@ _NAMES = {
     "data.topics": "Topics",
     "evaluation.engine": "evaluate random_scores",
     "evaluation.measure": "Measure parse_measure",
+    "io.export": "convert",
     "io.documents": "read_documents read_vectors",
     "io.judgements": "read_assessors read_features read_judgements",
     "io.orders": "read_orders",

@@ -62,6 +62,7 @@ from qrowd.quality.independence import cohen as cohen
 from qrowd.comparison.compare import compare as compare
 from qrowd.comparison.systems import compare_systems as compare_systems
 from qrowd.budget.worklist import contradictions as contradictions
+from qrowd.io.export import convert as convert
 from qrowd.aggregation.correction import correct as correct
 from qrowd.budget.couples import couples as couples
 from qrowd.budget.decisions import decisions as decisions

@@ -41,7 +41,7 @@ _KINDS_BY_COLUMNS = (
     ("orders", ("topic", "better", "worse", "assessor")),
 )
 _COLLECTION = ("qrels", "corpus", "queries")  # folders of BEIR, MTEB and their kin
-_KINDS_BY_WIDTH = {4: "judgements", 6: "runs"}  # without a header, as TREC has them
+_KINDS_BY_WIDTH = {3: "runs", 4: "judgements", 6: "runs"}  # no header, as TREC and MS MARCO have
 _BEIR = {"query_id", "corpus_id", "score"}
 _RANX = {"q_id", "doc_id", "score"}
 

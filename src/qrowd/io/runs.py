@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 RUNS = Wanted(
     "runs",
     needed=("topic", "doc", "score"),
-    optional=("run",),
+    optional=("run", "rank"),
     plain=("topic", "Q0", "doc", "rank", "score", "run"),
+    shorter=("topic", "doc", "rank"),  # MS MARCO's
+    instead={"score": ("rank",)},
 )
 NAMES = ("auto", "tag", "file")
 AXES = ("assessor", "draw")
@@ -44,12 +46,16 @@ def read_runs(
 ) -> RunSet:
     """Runs from TREC's six columns (one or many per file, many files), a table or a data frame.
 
+    Without scores, as in MS MARCO's three columns (topic, document, rank), ranks give the order.
+
     A run's name is its tag (`names="tag"`), or the name of its file (`names="file"`). By default it
     is the tag, but files that share a tag are named after the file, with a warning.
     """
     require_choice("names", names, NAMES)
     parts = tables(source, RUNS, Reading(format=format))
-    scores = np.concatenate([table.numbers("score") for table in parts])
+    scores = np.concatenate(
+        [table.numbers("score") if "score" in table else -table.numbers("rank") for table in parts]
+    )
     runs, run = encoded(stacked(parts, "run", _named_by_file(parts, names)))
     (topics, documents), (topic, document) = coded(parts, "topic", "doc")
     origins = [table.origin for table in parts]
