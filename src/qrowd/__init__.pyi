@@ -142,6 +142,7 @@ from qrowd.aggregation.judgements.ebcc import EBCC as EBCC
 from qrowd.aggregation.judgements.em_gauss import GaussianEM as GaussianEM
 from qrowd.aggregation.orders.gauss_rank import GaussRank as GaussRank
 from qrowd.aggregation.judgements.glad import GLAD as GLAD
+from qrowd.aggregation.judgements.gold_vote import GoldMajorityVote as GoldMajorityVote
 from qrowd.aggregation.judgements.gp import GaussianProcess as GaussianProcess
 from qrowd.aggregation.judgements.hier_bayes import HierBayes as HierBayes
 from qrowd.aggregation.judgements.hier_vb import HierVB as HierVB
@@ -150,6 +151,7 @@ from qrowd.aggregation.judgements.kos import KOS as KOS
 from qrowd.aggregation.judgements.m3v import MaxMarginVote as MaxMarginVote
 from qrowd.aggregation.judgements.mace import MACE as MACE
 from qrowd.aggregation.judgements.neighbours import EnoughVotes as EnoughVotes
+from qrowd.aggregation.judgements.mmsr import MMSR as MMSR
 from qrowd.aggregation.judgements.mv import MajorityVote as MajorityVote
 from qrowd.aggregation.judgements.neighbours import NearestNeighbourVote as NearestNeighbourVote
 from qrowd.aggregation.judgements.coins import OneCoin as OneCoin
@@ -159,8 +161,10 @@ from qrowd.aggregation.judgements.skierarchy import Skierarchy as Skierarchy
 from qrowd.aggregation.judgements.stack import Stacking as Stacking
 from qrowd.aggregation.judgements.turkrank import TurkRank as TurkRank
 from qrowd.aggregation.judgements.coins import TwoCoin as TwoCoin
+from qrowd.aggregation.judgements.wawa import Wawa as Wawa
 from qrowd.aggregation.judgements.wmv import DomainAdaptedVote as DomainAdaptedVote
 from qrowd.aggregation.judgements.wmv import IterativeWeightedVote as IterativeWeightedVote
+from qrowd.aggregation.judgements.zero_based_skill import ZeroBasedSkill as ZeroBasedSkill
 from qrowd.quality.rules import BinaryScore as BinaryScore
 from qrowd.quality.rules import FewJudgements as FewJudgements
 from qrowd.quality.rules import GoldAccuracy as GoldAccuracy

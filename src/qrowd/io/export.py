@@ -133,7 +133,9 @@ def _labels(
     columns = zip(
         noun.pairs.topic_names, noun.pairs.document_names, grade.tolist(), chance, strict=True
     )
-    rows = [Label(topic, known.get(topic, topic), *rest, by) for topic, *rest in columns]
+    rows = [
+        Label(topic, known.get(topic, topic), doc, each, p, by) for topic, doc, each, p in columns
+    ]
     return Labels(tuple(rows), path.stem, str(like) if like else None, words)
 
 

@@ -148,7 +148,7 @@ class Predictions:
         shown = {name: self.shown[0][name] for name in ("from_name", "to_name", "type")}
         kind = shown["type"]
         value = {kind: [said] if kind == "choices" else float(said)}
-        prediction = {"model_version": by, "result": [{**shown, "value": value}]}
+        prediction: dict[str, Any] = {"model_version": by, "result": [{**shown, "value": value}]}
         if chance is not None:
             prediction["score"] = chance
         kept = {"id": task["id"]} if "id" in task else {}
