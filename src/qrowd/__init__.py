@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 
 _NAMES = {
     "aggregation.correction": "correct uniform_scores",
+    "aggregation.fusion": "fuse",
     "aggregation.revision": "inform recalibrate",
     "aggregation.run_scores": "judges",
     "budget.curves": "Curves",
@@ -25,12 +26,14 @@ _NAMES = {
     "budget.votes": "expected_majority gold_minus_majority",
     "comparison.anova": "Anova anova",
     "comparison.compare": "Comparison compare",
-    "comparison.correlation": "max_drop places rbo rmse spearman tau_a tau_ap tau_b",
+    "comparison.correlation": (
+        "max_drop places rbo rbo_lists rmse spearman tau_a tau_ap tau_b tau_p"
+    ),
     "comparison.intervals": "Intervals intervals",
     "comparison.label_measures": "Calibration",
     "comparison.labels": "LabelScores score_labels",
     "comparison.prediction_powered": "Corrected ppi_mean rogan_gladen",
-    "comparison.significance": "holm paired_test",
+    "comparison.significance": "corrected holm paired_test",
     "comparison.systems": "SystemComparison compare_systems",
     "content.hypothesis": "ClusterTest cluster_test",
     "content.similarity": "with_text",

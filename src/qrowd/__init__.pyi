@@ -64,10 +64,12 @@ from qrowd.comparison.systems import compare_systems as compare_systems
 from qrowd.budget.worklist import contradictions as contradictions
 from qrowd.io.export import convert as convert
 from qrowd.aggregation.correction import correct as correct
+from qrowd.comparison.significance import corrected as corrected
 from qrowd.budget.couples import couples as couples
 from qrowd.budget.decisions import decisions as decisions
 from qrowd.evaluation.engine import evaluate as evaluate
 from qrowd.budget.votes import expected_majority as expected_majority
+from qrowd.aggregation.fusion import fuse as fuse
 from qrowd.registry import get as get
 from qrowd.budget.votes import gold_minus_majority as gold_minus_majority
 from qrowd.comparison.significance import holm as holm
@@ -89,6 +91,7 @@ from qrowd.comparison.correlation import places as places
 from qrowd.comparison.prediction_powered import ppi_mean as ppi_mean
 from qrowd.evaluation.engine import random_scores as random_scores
 from qrowd.comparison.correlation import rbo as rbo
+from qrowd.comparison.correlation import rbo_lists as rbo_lists
 from qrowd.io.judgements import read_assessors as read_assessors
 from qrowd.io.qrels import read_choice as read_choice
 from qrowd.io.documents import read_documents as read_documents
@@ -123,6 +126,7 @@ from qrowd.reporting.study import study as study
 from qrowd.comparison.correlation import tau_a as tau_a
 from qrowd.comparison.correlation import tau_ap as tau_ap
 from qrowd.comparison.correlation import tau_b as tau_b
+from qrowd.comparison.correlation import tau_p as tau_p
 from qrowd.content.vectors import tfidf as tfidf
 from qrowd.budget.worklist import undecided as undecided
 from qrowd.aggregation.correction import uniform_scores as uniform_scores

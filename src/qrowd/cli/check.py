@@ -137,11 +137,21 @@ def command(
     help="With --to label-studio, argilla or rank-eval: an export of the project that labels go "
     "back to; it has the ids of records and the names of what is asked.",
 )
+@opt.option(
+    "--fuse",
+    type=click.Choice(("rrf", "combsum", "combmnz")),
+    help="Of several runs make one: reciprocal rank fusion, CombSUM or CombMNZ.",
+)
 @opt.output
 @opt.as_json
 @opt.quiet
 def convert(
-    files: Files, to: str | None, like: str | None, output: str | None, as_json: bool
+    files: Files,
+    to: str | None,
+    like: str | None,
+    fuse: str | None,
+    output: str | None,
+    as_json: bool,
 ) -> None:
     """Write what files hold in another form, or as a file of another tool.
 
@@ -158,6 +168,7 @@ def convert(
       qrowd convert merged.qrels --to quepid --topics topics.tsv -o ratings.csv
       qrowd convert merged.tsv --to label-studio --like export.json -o predictions.json
       qrowd convert merged.qrels --to beir --topics topics.tsv --documents docs.jsonl -o folder
+      qrowd convert 'runs/*.gz' --fuse rrf -o fused.run
     """
     if to and (not output or as_json):
         raise UsageError(f"--to {to} writes a file: name it with -o, without --json")
@@ -172,6 +183,10 @@ def convert(
         raise UsageError(f"files of one kind become one file; these are {named}")
     ((name, group),) = kinds.items()
     noun = checked.noun(name, group)
+    if fuse:
+        if not isinstance(noun, q.RunSet):
+            raise UsageError(f"--fuse makes one run of several; these are {name}")
+        noun = q.fuse(noun, fuse)
     if to:
         q.convert(
             noun,

@@ -44,7 +44,7 @@ from qrowd.io.source import stem
 )
 @opt.choice(
     "--correction",
-    choices=("holm", "bonferroni", "fdr", "none"),
+    choices=("holm", "hochberg", "bonferroni", "sidak", "fdr", "by", "none"),
     help="Correction for the number of tests.",
 )
 @opt.with_default(

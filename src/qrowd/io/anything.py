@@ -33,7 +33,9 @@ _KINDS_BY_COLUMNS = (
     ("scores", ("run", "topic", "measure", "value")),
     ("scores", ("run", "measure", "value", "human_low")),  # corrected by few labels
     ("runs", ("run", "topic", "doc", "score")),
+    ("orders", ("left", "right", "won")),
     ("judgements", ("doc", "assessor", "grade")),
+    ("orders", ("topic", "doc", "assessor", "chosen")),
     ("qrels", ("topic", "doc", "grade", "score")),  # of dicts, whole numbers: see nested.py
     ("runs", ("topic", "doc", "score")),
     ("qrels", ("topic", "doc", "grade")),
