@@ -67,7 +67,7 @@ from qrowd.aggregation.correction import correct as correct
 from qrowd.comparison.significance import corrected as corrected
 from qrowd.budget.couples import couples as couples
 from qrowd.budget.decisions import decisions as decisions
-from qrowd.evaluation.engine import evaluate as evaluate
+from qrowd.aggregation.verbs import evaluate as evaluate
 from qrowd.budget.votes import expected_majority as expected_majority
 from qrowd.aggregation.fusion import fuse as fuse
 from qrowd.registry import get as get
@@ -80,6 +80,7 @@ from qrowd.aggregation.run_scores import judges as judges
 from qrowd.quality.agreement import krippendorff_alpha as krippendorff_alpha
 from qrowd.comparison.correlation import max_drop as max_drop
 from qrowd.registry import measure as measure
+from qrowd.aggregation.verbs import merge as merge
 from qrowd.registry import method as method
 from qrowd.quality.rankings import order_agreement as order_agreement
 from qrowd.quality.rankings import order_checks as order_checks

@@ -406,6 +406,8 @@ def get(spec: str, kind: str = "method") -> Any:
     if name in registered:
         return build(registered[name], positional, named)
     aliases = {alias: full for card in registered.values() for alias, full in card.aliases}
+    if name[:1].isupper():  # as a class is called
+        aliases = {card.cls.__name__: id for id, card in registered.items()} | aliases
     if name not in aliases:
         raise UnknownNameError.among(kind, name, registered, aliases)
     base, _, preset = parse_spec(aliases[name])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qrowd.data.arrays import Floats
+from qrowd.data.arrays import Floats, Offsets
 from qrowd.data.index import Index
 from qrowd.data.runs import RunSet
 from qrowd.errors import ParameterError, require_choice
@@ -35,9 +35,9 @@ def fuse(runs: RunSet, how: str = "rrf", *, name: str = "", k: float = 60.0) -> 
     topic = cell // max(len(runs), 1)
     key = topic * max(len(runs.documents), 1) + runs.document
     pairs, back = np.unique(key, return_inverse=True)
-    total = np.bincount(back, worth, len(pairs))
+    total: Floats = np.bincount(back, worth, len(pairs))
     if how == "combmnz":
-        total = total * np.bincount(back, minlength=len(pairs))
+        total = np.asarray(total * np.bincount(back, minlength=len(pairs)), np.float64)
     topics, documents = np.divmod(pairs, max(len(runs.documents), 1))
     indexes = (Index.of([name or how]), runs.topics, runs.documents)
     one = np.zeros(len(pairs), np.int32)
@@ -45,7 +45,7 @@ def fuse(runs: RunSet, how: str = "rrf", *, name: str = "", k: float = 60.0) -> 
     return RunSet.from_codes(indexes, codes, total)
 
 
-def _from_0_to_1(runs: RunSet, cell: Floats) -> Floats:
+def _from_0_to_1(runs: RunSet, cell: Offsets) -> Floats:
     """Scores of each list from its least to its greatest; 1 where all are the same."""
     size = len(runs.starts) - 1
     low, high = np.full(size, np.inf), np.full(size, -np.inf)
