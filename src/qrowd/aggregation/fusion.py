@@ -35,9 +35,9 @@ def fuse(runs: RunSet, how: str = "rrf", *, name: str = "", k: float = 60.0) -> 
     topic = cell // max(len(runs), 1)
     key = topic * max(len(runs.documents), 1) + runs.document
     pairs, back = np.unique(key, return_inverse=True)
-    total: Floats = np.bincount(back, worth, len(pairs))
+    total = np.bincount(back, worth, len(pairs)).astype(np.float64)
     if how == "combmnz":
-        total = np.asarray(total * np.bincount(back, minlength=len(pairs)), np.float64)
+        total *= np.bincount(back, minlength=len(pairs))
     topics, documents = np.divmod(pairs, max(len(runs.documents), 1))
     indexes = (Index.of([name or how]), runs.topics, runs.documents)
     one = np.zeros(len(pairs), np.int32)

@@ -16,7 +16,8 @@ from qrowd.data.scores import Scores
 from qrowd.errors import UsageError
 from qrowd.evaluation import engine
 from qrowd.evaluation.measure import Measure, measures_of
-from qrowd.io.judgements import read_judgements
+from qrowd.io.grades import NOMINAL
+from qrowd.io.judgements import ONE_TOPIC, read_judgements
 from qrowd.io.qrels import read_qrels, read_subtopics
 from qrowd.io.runs import read_runs
 
@@ -44,7 +45,16 @@ def merge(
     if _is_noun(judgements) and reading:
         raise UsageError(f"{', '.join(reading)} says how files are read; these are judgements")
     crowd = judgements if _is_noun(judgements) else read_judgements(judgements, **reading)
-    trusted: Any = gold if gold is None or _is_noun(gold) else read_qrels(gold)
+    trusted: Any = gold
+    if gold is not None and not _is_noun(gold):
+        words = reading.get("grades")
+        if words == NOMINAL:
+            raise UsageError("beside gold say what words mean, so that it is the same in both")
+        if type(gold).__name__ == "Series":  # of pandas, as crowd-kit has gold: labels by task
+            gold = gold.rename("label").rename_axis("task").reset_index()
+        if list(crowd.topics) == [ONE_TOPIC] and hasattr(gold, "assign"):
+            gold = gold.assign(topic=ONE_TOPIC)  # tasks have no topics
+        trusted = read_qrels(gold, grades=words)
     wanted = registry.get(method) if isinstance(method, str) else method
     if wanted.card.level != "judgements":
         level = wanted.card.level

@@ -165,9 +165,9 @@ def convert(
       qrowd convert crowd.tsv -o crowd.parquet
       qrowd convert export.json -o judgements.tsv
       qrowd convert votes.csv --columns doc=url,assessor=who,grade=stars -o judgements.tsv
-      qrowd convert merged.qrels --to quepid --topics topics.tsv -o ratings.csv
+      qrowd convert merged.qrels --to quepid --topics topics.xml -o ratings.csv
       qrowd convert merged.tsv --to label-studio --like export.json -o predictions.json
-      qrowd convert merged.qrels --to beir --topics topics.tsv --documents docs.jsonl -o folder
+      qrowd convert merged.qrels --to beir --topics topics.xml --documents docs.jsonl -o folder
       qrowd convert 'runs/*.gz' --fuse rrf -o fused.run
     """
     if to and (not output or as_json):
