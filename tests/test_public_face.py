@@ -160,7 +160,8 @@ def test_labels_without_an_order() -> None:
     with pytest.warns(DataWarning, match="labels without an order, as numbers: ant = 0, cat = 1"):
         merged = q.merge(frame, "mv", grades="nominal")
     assert merged.scale.grades == (0, 1, 2)
-    with pytest.raises(UsageError, match="beside gold say what words mean"):
+    numbered = pytest.warns(DataWarning, match="labels without an order")
+    with numbered, pytest.raises(UsageError, match="beside gold say what words mean"):
         q.merge(frame, "mv", gold={"t": {"d": 1}}, grades="nominal")
     assert merged.qrels().grade[0] == 1
 

@@ -92,3 +92,6 @@ def test_three_columns_of_ms_marco(tmp_path: Path) -> None:
     again = read_any(path)
     assert isinstance(again, q.RunSet)
     assert again.to_polars().equals(runs.to_polars())
+    path.write_text("7\td9\t1\n7\td1\t1\n")
+    with pytest.raises(InputError, match=r"bm25.tsv:2: rank 1 is twice in one list"):
+        q.read_runs(path)

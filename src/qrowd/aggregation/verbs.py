@@ -26,7 +26,7 @@ def merge(
     judgements: Judgements | str | Path | Any,
     method: str | Any = "auto",
     *,
-    gold: Qrels | str | Path | Any = None,
+    gold: Any = None,
     **reading: Any,
 ) -> Merged:
     """Judgements merged by a method, in one line: `merge("crowd.tsv", "ds", gold="nist.qrels")`.
@@ -44,7 +44,7 @@ def merge(
     """
     if _is_noun(judgements) and reading:
         raise UsageError(f"{', '.join(reading)} says how files are read; these are judgements")
-    crowd = judgements if _is_noun(judgements) else read_judgements(judgements, **reading)
+    crowd: Any = judgements if _is_noun(judgements) else read_judgements(judgements, **reading)
     trusted: Any = gold
     if gold is not None and not _is_noun(gold):
         words = reading.get("grades")

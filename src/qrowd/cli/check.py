@@ -153,7 +153,7 @@ def convert(
     output: str | None,
     as_json: bool,
 ) -> None:
-    """Write what files hold in another form, or as a file of another tool.
+    """Write what files hold in another form.
 
     Judgements, qrels, runs and all else that `qrowd check` knows; several files of judgements,
     qrels or runs become one. The suffix of -o says the form, or --to the tool. Tools that ask for

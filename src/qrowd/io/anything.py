@@ -44,6 +44,7 @@ _KINDS_BY_COLUMNS = (
 )
 _COLLECTION = ("qrels", "corpus", "queries")  # folders of BEIR, MTEB and their kin
 _KINDS_BY_WIDTH = {3: "runs", 4: "judgements", 6: "runs"}  # no header, as TREC and MS MARCO have
+_FEW = 50  # lines by which ranks are told from grades
 _BEIR = {"query_id", "corpus_id", "score"}
 _RANX = {"q_id", "doc_id", "score"}
 
@@ -65,7 +66,7 @@ def kind_of(source: Source, format: str | None = None) -> str:
     names = form.fields(source)
     if form.headed or is_header(names):
         return _by_names(source, names)
-    if len(names) in _KINDS_BY_WIDTH:
+    if len(names) in _KINDS_BY_WIDTH and (len(names) != 3 or _has_ranks(source)):
         return _KINDS_BY_WIDTH[len(names)]
     raise source.error(
         f"cannot tell what this is: {len(names)} columns and no header that is known; judgements "
@@ -168,6 +169,16 @@ def _names_assessors(source: str | Path | Source, format: str | None) -> bool:
 
 def _of_qrels(grading: dict[str, Any]) -> dict[str, Any]:
     return {name: grading[name] for name in ("grades", "missing", "cut") if name in grading}
+
+
+def _has_ranks(source: Source) -> bool:
+    """Whether the third of three columns counts 1, 2, ... and so is no grade."""
+    lines = [line.split() for line in source.start.decode("utf-8", "ignore").splitlines()[:_FEW]]
+    rows = [line for line in lines if len(line) == 3]
+    if any(not rank.isdigit() for _, _, rank in rows):
+        return False
+    seen = [(topic, rank) for topic, _, rank in rows]
+    return len(set(seen)) == len(seen) and {rank for _, rank in seen} != {"0"}
 
 
 def _has_fractions(source: Source) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qrowd.data.arrays import Codes
+from qrowd.data.arrays import Codes, Floats, refuse_rows
 from qrowd.data.index import Index
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import ALL, MEAN, Scores
@@ -58,12 +58,30 @@ def read_runs(
     )
     runs, run = encoded(stacked(parts, "run", _named_by_file(parts, names)))
     (topics, documents), (topic, document) = coded(parts, "topic", "doc")
+    by_rank = any("score" not in table for table in parts)
     origins = [table.origin for table in parts]
     say_what_is_odd(origins[0].name, runs=runs, topics=topics, documents=documents)
     _say_of_lone_tags(origins[0].name, runs, run)
     del parts  # millions of strings
     with located(origins):
+        if by_rank:
+            _refuse_equal_ranks(run, topic, scores)
         return RunSet.from_codes((runs, topics, documents), (run, topic, document), scores)
+
+
+def _refuse_equal_ranks(run: Codes, topic: Codes, scores: Floats) -> None:
+    """An error where a list has a rank twice: these are grades, perhaps, and no run."""
+    rows = np.stack([run, topic, scores], axis=1)
+    _, first = np.unique(rows, axis=0, return_index=True)
+    again = np.ones(len(rows), np.bool_)
+    again[first] = False
+    refuse_rows(
+        again,
+        lambda row: (
+            f"rank {-scores[row]:g} is twice in one list; three columns without a header are "
+            "topic, document and rank: qrels have four, or a header"
+        ),
+    )
 
 
 def _say_of_lone_tags(where: str, runs: Index, run: Codes) -> None:
