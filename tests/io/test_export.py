@@ -219,7 +219,7 @@ def test_what_a_format_cannot_hold(tmp_path: Path) -> None:
     two = q.RunSet.of(["r", "s"], ["t", "t"], ["d", "d"], [1, 1])
     for noun, to, message in (
         (crowd, "quepid", "quepid cannot hold judgements, .* merge them first"),
-        (RUN, "opensearch", "opensearch cannot hold runset; it holds qrels"),
+        (RUN, "opensearch", "opensearch cannot hold runs; it holds qrels"),
         (two, "ranx", "ranx holds one run; there are 2"),
         (LABELS, "lighthouse", "no format to write 'lighthouse'"),
     ):

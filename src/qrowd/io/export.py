@@ -104,7 +104,7 @@ def convert(
 def _cannot(noun: Any, to: str, holds: tuple[type, ...]) -> str:
     what = {Qrels: "qrels", RunSet: "a run", Topics: "topics", Documents: "documents"}
     held = " or ".join(what[kind] for kind in holds if kind in what)
-    got = type(noun).__name__.lower()
+    got = "runs" if isinstance(noun, RunSet) else type(noun).__name__.lower()
     if got == "judgements":
         got += ", in which several people grade a pair"
         held += "; merge them first: qrowd merge ds FILE --probabilities merged.tsv"
