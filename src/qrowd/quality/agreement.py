@@ -119,6 +119,8 @@ def agreement(
     overall = _coefficients(rows, occurs, draws, by_counts, grades, weigh, level)
     if "conger" in coefficients:
         overall["conger"] = conger(judgements, weigh, level)
+        if resample == "topics":  # its error is over pairs
+            overall["conger"] = replace(overall["conger"], low=np.nan, high=np.nan)
     several = int((counts.sum(axis=1) > 1).sum())
     choice = judgements.choice
     notes = choice.caution("agreement") if choice is not None else ()
