@@ -31,9 +31,11 @@ sizes = [2, 3]
 half = [["t01", "t02"], ["t03", "t04"]]
 """
 
-EXPORT = """[{"id": 1, "data": {"topic": "t", "doc": "d"}, "annotations": [
-  {"completed_by": 2, "result": [{"from_name": "rel", "value": {"choices": ["1"]}}]},
-  {"completed_by": 3, "result": [{"from_name": "rel", "value": {"choices": ["0"]}}]}]}]"""
+EXPORT = """[{"id": 1, "data": {"topic": "TOPIC", "doc": "DOC"}, "annotations": [
+  {"completed_by": 2, "result": [{"from_name": "rel", "to_name": "text", "type": "choices",
+                                  "value": {"choices": ["1"]}}]},
+  {"completed_by": 3, "result": [{"from_name": "rel", "to_name": "text", "type": "choices",
+                                  "value": {"choices": ["0"]}}]}]}]"""
 
 
 def _save_orders(folder: Path, topics: list[str]) -> None:
@@ -120,7 +122,8 @@ def save_example_files(folder: Path) -> None:
     q.save(_texts(crowd.pairs.documents), folder / "docs.jsonl")
     votes = crowd.to_polars().rename({"doc": "url", "assessor": "who", "grade": "stars"})
     votes.write_csv(folder / "votes.csv")
-    (folder / "export.json").write_text(EXPORT)
+    named = EXPORT.replace("TOPIC", crowd[0].topic).replace("DOC", crowd[0].doc)
+    (folder / "export.json").write_text(named)
     merged = q.DawidSkene().fit(crowd)
     q.save(merged, folder / "merged.tsv")
     q.save(merged.qrels(), folder / "merged.qrels")

@@ -80,7 +80,7 @@ def test_there_is_an_example_of_every_command() -> None:
     assert listed >= set(command.list_commands(None))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md", "docs/from-other-tools.md"])
 def test_commands_of_pages_run_one_after_the_other(
     page: str,
     tmp_path: Path,

@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 import qrowd as q
 from qrowd import registry
-from qrowd.errors import UsageError
+from qrowd.errors import DataWarning, FormatError, UnknownNameError, UsageError
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("numpy", "polars", "numba", "scipy", "click", "pandas")
@@ -84,13 +86,16 @@ def test_misuse_says_what_to_do(made: q.Collection) -> None:
     with pytest.raises(UsageError, match=r"got Judgements; make them with qrowd\.read_orders"):
         q.PlackettLuce().fit(crowd)
     with pytest.raises(UsageError, match=r"takes runs first, got Qrels; qrowd\.read_runs"):
-        q.evaluate(wrong, made.runs, ["AP"])  # type: ignore[arg-type]
+        q.evaluate(wrong, made.runs, ["AP"])
     with pytest.raises(UsageError, match=r"got Judgements; .*judgements\.by_assessor\(\)"):
         q.evaluate(made.runs, crowd, ["AP"])
-    with pytest.raises(UsageError, match=r"scores\.measure\('AP'\)"):
-        scores["AP"]
-    with pytest.raises(UsageError, match=r"write scores\[qrowd\.Index\.of\(\['t01'\]\)\]"):
-        scores["t01"]
+    two: Any = q.evaluate(made.runs, made.gold, ["AP", "RR"])
+    with pytest.raises(UsageError, match=r"name the measure first: scores\['AP'\]\['run"):
+        two[made.runs.runs.names[0]]
+    with pytest.raises(UsageError, match=r"write scores\[qrowd\.Index\.of\(\['"):
+        scores[made.gold.topics.names[0]]
+    with pytest.raises(UsageError, match=r"there are the measures AP, as in scores\['AP'\]"):
+        scores["t01x"]
     for call in (q.screen, q.assessors):
         with pytest.raises(UsageError, match="expected Given, got Qrels"):
             call(*((crowd, ["random-spam"], wrong) if call is q.screen else (crowd, wrong)))
@@ -123,3 +128,90 @@ def test_frames_of_scores_have_topics_only_files_their_mean(
     assert means == pytest.approx(dict(zip(scores.runs, scores.means()[0, 0], strict=True)))
     again = q.read_scores(tmp_path / "scores.tsv")
     assert list(again.topics) == list(scores.topics)
+
+
+def test_one_line_each(made: q.Collection, tmp_path: Path) -> None:
+    q.save(made.judgements, tmp_path / "crowd.tsv")
+    q.save(made.gold, tmp_path / "gold.qrels")
+    q.save(made.runs, tmp_path / "all.run")
+    by_noun = q.DawidSkene().fit(made.judgements, q.Given(gold=made.gold))
+    for crowd in (tmp_path / "crowd.tsv", made.judgements, made.judgements.to_pandas()):
+        merged = q.merge(crowd, "DawidSkene", gold=tmp_path / "gold.qrels")
+        np.testing.assert_allclose(merged.posterior, by_noun.posterior)
+    expected = q.evaluate(made.runs, made.gold, [q.AP(rel=2), q.nDCG @ 10])
+    ranked = made.runs.to_pandas().rename(columns={"topic": "query_id", "doc": "doc_id"})
+    theirs = {"topic": "qid", "doc": "docno", "grade": "label"}
+    judged = made.gold.to_pandas().rename(columns=theirs)
+    for runs in (str(tmp_path / "all.run"), ranked, made.runs):
+        for gold in (tmp_path / "gold.qrels", judged, made.gold):
+            found = q.evaluate(runs, gold, ["map", "ndcg_cut_10"], rel=2)
+            np.testing.assert_allclose(found.values, expected.values)
+    with pytest.raises(UsageError, match="grades says how files are read"):
+        q.merge(made.judgements, "mv", grades="nominal")
+    with pytest.raises(UsageError, match="merges orders, not judgements"):
+        q.merge(made.judgements, "plackett-luce")
+
+
+def test_labels_without_an_order() -> None:
+    rows = [("t1", "w1", "cat"), ("t1", "w2", "cat"), ("t2", "w1", "dog"), ("t2", "w3", "ant")]
+    frame = pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
+    with pytest.raises(FormatError, match="--grades nominal if they have no order"):
+        q.merge(frame, "mv")
+    with pytest.warns(DataWarning, match="labels without an order, as numbers: ant = 0, cat = 1"):
+        merged = q.merge(frame, "mv", grades="nominal")
+    assert merged.scale.grades == (0, 1, 2)
+    numbered = pytest.warns(DataWarning, match="labels without an order")
+    with numbered, pytest.raises(UsageError, match="beside gold say what words mean"):
+        q.merge(frame, "mv", gold={"t": {"d": 1}}, grades="nominal")
+    assert merged.qrels().grade[0] == 1
+
+
+def test_scores_by_name(made: q.Collection) -> None:
+    scores = q.evaluate(made.runs, made.gold, ["nDCG@10", "AP"])
+    run = made.runs.runs.names[1]
+    by_topic = scores["nDCG@10"][run]
+    assert by_topic == dict(zip(scores.topics, scores.values[0, 0, :, 1].tolist(), strict=True))
+    each = q.evaluate(made.runs, made.judgements.by_assessor(), "AP")
+    with pytest.raises(UsageError, match="one for each assessor"):
+        each["AP"][run]
+    shown = scores._repr_html_()
+    best = made.runs.runs.names[int(np.argmax(scores.means()[0, 0]))]
+    assert shown.index("means") < shown.index(best) < shown.index(made.gold.topics.names[0])
+
+
+def test_the_first_of_runs(made: q.Collection) -> None:
+    few = made.runs.head(3)
+    assert few.depth == 3
+    assert few.to_polars().equals(made.runs.to_polars().filter(pl.col("rank") <= 3))
+    np.testing.assert_array_equal(
+        q.evaluate(few, made.gold, "P@3").values, q.evaluate(made.runs, made.gold, "P@3").values
+    )
+    with pytest.raises(UsageError, match="n at least 1"):
+        made.runs.head(0)
+
+
+def test_judgements_by_name_and_number(made: q.Collection) -> None:
+    crowd = made.judgements
+    topic = crowd.topics.names[0]
+    assert list(crowd[topic].topics) == [topic]
+    assert list(made.gold[topic].topics) == [topic]
+    rows = list(crowd)
+    assert len(rows) == len(crowd)
+    assert rows[0] == crowd[0] == tuple(crowd.to_polars().row(0)[:4])
+    assert crowd[-1] == rows[-1]
+    with pytest.raises(UnknownNameError, match="topic"):
+        crowd["nowhere"]
+    with pytest.raises(UsageError, match="takes a topic or an Index of topics"):
+        crowd[1.5]  # type: ignore[call-overload]
+    with pytest.raises(IndexError):
+        crowd[len(crowd)]
+
+
+@pytest.mark.parametrize("name", ["DawidSkene", "MajorityVote", "Wawa", "ZeroBasedSkill", "MMSR"])
+def test_names_of_classes(name: str) -> None:
+    assert q.get(name) == getattr(q, name)()
+
+
+def test_names_that_are_like_others() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean DawidSkene"):
+        q.get("DavidSkene")

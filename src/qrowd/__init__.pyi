@@ -70,11 +70,14 @@ from qrowd.comparison.compare import compare as compare
 from qrowd.comparison.systems import compare_systems as compare_systems
 from qrowd.budget.adjudication import contested as contested
 from qrowd.budget.worklist import contradictions as contradictions
+from qrowd.io.export import convert as convert
 from qrowd.aggregation.correction import correct as correct
+from qrowd.comparison.significance import corrected as corrected
 from qrowd.budget.couples import couples as couples
 from qrowd.budget.decisions import decisions as decisions
-from qrowd.evaluation.engine import evaluate as evaluate
+from qrowd.aggregation.verbs import evaluate as evaluate
 from qrowd.budget.votes import expected_majority as expected_majority
+from qrowd.aggregation.fusion import fuse as fuse
 from qrowd.quality.consensus import gain_by_topic as gain_by_topic
 from qrowd.registry import get as get
 from qrowd.budget.adjudication import gold_hash as gold_hash
@@ -89,16 +92,20 @@ from qrowd.quality.agreement import krippendorff_alpha as krippendorff_alpha
 from qrowd.comparison.pooling import leave_out_runs as leave_out_runs
 from qrowd.comparison.correlation import max_drop as max_drop
 from qrowd.registry import measure as measure
+from qrowd.aggregation.verbs import merge as merge
 from qrowd.registry import method as method
 from qrowd.quality.rankings import order_agreement as order_agreement
 from qrowd.quality.rankings import order_checks as order_checks
+from qrowd.quality.agreement import pair_agreement as pair_agreement
 from qrowd.comparison.significance import paired_test as paired_test
 from qrowd.registry import param as param
+from qrowd.evaluation.measure import parse_measure as parse_measure
 from qrowd.comparison.correlation import places as places
 from qrowd.comparison.prediction_powered import ppi_mean as ppi_mean
 from qrowd.quality.people import quantity as quantity
 from qrowd.evaluation.engine import random_scores as random_scores
 from qrowd.comparison.correlation import rbo as rbo
+from qrowd.comparison.correlation import rbo_lists as rbo_lists
 from qrowd.io.judgements import read_assessors as read_assessors
 from qrowd.io.qrels import read_choice as read_choice
 from qrowd.io.qrels import read_decisions as read_decisions
@@ -115,6 +122,7 @@ from qrowd.io.release import read_release as read_release
 from qrowd.io.runs import read_runs as read_runs
 from qrowd.io.qrels import read_sample as read_sample
 from qrowd.io.runs import read_scores as read_scores
+from qrowd.io.qrels import read_subtopics as read_subtopics
 from qrowd.io.qrels import read_teams as read_teams
 from qrowd.io.topics import read_topics as read_topics
 from qrowd.io.documents import read_vectors as read_vectors
@@ -136,6 +144,7 @@ from qrowd.reporting.study import study as study
 from qrowd.comparison.correlation import tau_a as tau_a
 from qrowd.comparison.correlation import tau_ap as tau_ap
 from qrowd.comparison.correlation import tau_b as tau_b
+from qrowd.comparison.correlation import tau_p as tau_p
 from qrowd.content.vectors import tfidf as tfidf
 from qrowd.budget.worklist import undecided as undecided
 from qrowd.aggregation.correction import uniform_scores as uniform_scores
@@ -157,6 +166,7 @@ from qrowd.aggregation.judgements.em_gauss import GaussianEM as GaussianEM
 from qrowd.aggregation.orders.gauss_rank import GaussRank as GaussRank
 from qrowd.aggregation.judgements.geann import Geann as Geann
 from qrowd.aggregation.judgements.glad import GLAD as GLAD
+from qrowd.aggregation.judgements.gold_vote import GoldMajorityVote as GoldMajorityVote
 from qrowd.aggregation.judgements.gp import GaussianProcess as GaussianProcess
 from qrowd.aggregation.judgements.hier_bayes import HierBayes as HierBayes
 from qrowd.aggregation.judgements.hier_vb import HierVB as HierVB
@@ -165,6 +175,7 @@ from qrowd.aggregation.judgements.kos import KOS as KOS
 from qrowd.aggregation.judgements.m3v import MaxMarginVote as MaxMarginVote
 from qrowd.aggregation.judgements.mace import MACE as MACE
 from qrowd.aggregation.judgements.neighbours import EnoughVotes as EnoughVotes
+from qrowd.aggregation.judgements.mmsr import MMSR as MMSR
 from qrowd.aggregation.judgements.mv import MajorityVote as MajorityVote
 from qrowd.aggregation.judgements.neighbours import NearestNeighbourVote as NearestNeighbourVote
 from qrowd.aggregation.judgements.coins import OneCoin as OneCoin
@@ -174,9 +185,11 @@ from qrowd.aggregation.judgements.skierarchy import Skierarchy as Skierarchy
 from qrowd.aggregation.judgements.stack import Stacking as Stacking
 from qrowd.aggregation.judgements.turkrank import TurkRank as TurkRank
 from qrowd.aggregation.judgements.coins import TwoCoin as TwoCoin
+from qrowd.aggregation.judgements.wawa import Wawa as Wawa
 from qrowd.aggregation.judgements.binmv import WeightedBinomialVote as WeightedBinomialVote
 from qrowd.aggregation.judgements.wmv import DomainAdaptedVote as DomainAdaptedVote
 from qrowd.aggregation.judgements.wmv import IterativeWeightedVote as IterativeWeightedVote
+from qrowd.aggregation.judgements.zero_based_skill import ZeroBasedSkill as ZeroBasedSkill
 from qrowd.quality.rules import BinaryScore as BinaryScore
 from qrowd.quality.rules import FewJudgements as FewJudgements
 from qrowd.quality.rules import GoldAccuracy as GoldAccuracy
@@ -190,32 +203,90 @@ from qrowd.quality.rules import TooFast as TooFast
 from qrowd.quality.rules import Trust as Trust
 from qrowd.quality.rules import UniformSpam as UniformSpam
 from qrowd.evaluation.measures.average_precision import AP as _AP
+from qrowd.evaluation.measures.diversity import ApIA as _ApIA
+from qrowd.evaluation.measures.cascade import BPM as _BPM
 from qrowd.evaluation.measures.average_precision import Bpref as _Bpref
+from qrowd.evaluation.measures.cascade import Compat as _Compat
 from qrowd.evaluation.measures.gain import DCG as _DCG
 from qrowd.evaluation.measures.cascade import ERR as _ERR
+from qrowd.evaluation.measures.diversity import ErrIA as _ErrIA
+from qrowd.evaluation.measures.gain import G as _G
+from qrowd.evaluation.measures.average_precision import GMAP as _GMAP
+from qrowd.evaluation.measures.average_precision import GMBpref as _GMBpref
+from qrowd.evaluation.measures.average_precision import IAP as _IAP
+from qrowd.evaluation.measures.cascade import INSQ as _INSQ
+from qrowd.evaluation.measures.cascade import INST as _INST
+from qrowd.evaluation.measures.average_precision import IPrec as _IPrec
 from qrowd.evaluation.measures.precision import Judged as _Judged
+from qrowd.evaluation.measures.diversity import NRBP as _NRBP
+from qrowd.evaluation.measures.sets import NumNonrelRet as _NumNonrelRet
+from qrowd.evaluation.measures.sets import NumQ as _NumQ
+from qrowd.evaluation.measures.sets import NumRel as _NumRel
+from qrowd.evaluation.measures.sets import NumRelRet as _NumRelRet
+from qrowd.evaluation.measures.sets import NumRet as _NumRet
 from qrowd.evaluation.measures.precision import P as _P
+from qrowd.evaluation.measures.diversity import PIA as _PIA
 from qrowd.evaluation.measures.precision import R as _R
 from qrowd.evaluation.measures.cascade import RBP as _RBP
 from qrowd.evaluation.measures.precision import RR as _RR
+from qrowd.evaluation.measures.gain import RNDCG as _RNDCG
 from qrowd.evaluation.measures.precision import Rprec as _Rprec
+from qrowd.evaluation.measures.sets import SetAP as _SetAP
+from qrowd.evaluation.measures.sets import SetF as _SetF
+from qrowd.evaluation.measures.sets import SetP as _SetP
+from qrowd.evaluation.measures.diversity import StRecall as _StRecall
 from qrowd.evaluation.measures.precision import Success as _Success
+from qrowd.evaluation.measures.sets import Utility as _Utility
+from qrowd.evaluation.measures.diversity import AlphaDCG as _AlphaDCG
+from qrowd.evaluation.measures.diversity import AlphaNDCG as _AlphaNDCG
 from qrowd.evaluation.measures.average_precision import InfAP as _InfAP
 from qrowd.evaluation.measures.gain import NDCG as _NDCG
+from qrowd.evaluation.measures.gain import NDCGrel as _NDCGrel
+from qrowd.evaluation.measures.diversity import NErrIA as _NErrIA
+from qrowd.evaluation.measures.diversity import NNRBP as _NNRBP
 
 AP: _AP
+AP_IA: _ApIA
+BPM: _BPM
 Bpref: _Bpref
+Compat: _Compat
 DCG: _DCG
 ERR: _ERR
+ERR_IA: _ErrIA
+G: _G
+GMAP: _GMAP
+GMBpref: _GMBpref
+IAP: _IAP
+INSQ: _INSQ
+INST: _INST
+IPrec: _IPrec
 Judged: _Judged
+NRBP: _NRBP
+NumNonrelRet: _NumNonrelRet
+NumQ: _NumQ
+NumRel: _NumRel
+NumRelRet: _NumRelRet
+NumRet: _NumRet
 P: _P
+P_IA: _PIA
 R: _R
 RBP: _RBP
 RR: _RR
+RnDCG: _RNDCG
 Rprec: _Rprec
+SetAP: _SetAP
+SetF: _SetF
+SetP: _SetP
+StRecall: _StRecall
 Success: _Success
+Utility: _Utility
+alpha_DCG: _AlphaDCG
+alpha_nDCG: _AlphaNDCG
 infAP: _InfAP
 nDCG: _NDCG
+nDCGrel: _NDCGrel
+nERR_IA: _NErrIA
+nNRBP: _NNRBP
 
 __version__: str
 __all__: list[str]

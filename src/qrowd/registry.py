@@ -56,8 +56,8 @@ _LIMITS = {  # words and test of each
     "at_most": ("at most", operator.le),
     "below": ("below", operator.lt),
 }
-_AT = r"(?:@\s*(\d+))?\s*"
-_SPEC = re.compile(rf"\s*([A-Za-z][\w.-]*)\s*{_AT}(\(.*\))?\s*{_AT}", re.DOTALL)
+_AT = r"(?:@\s*(\d+(?:\.\d+)?))?\s*"
+_SPEC = re.compile(rf"\s*([^\W\d][\w.-]*)\s*{_AT}(\(.*\))?\s*{_AT}", re.DOTALL)
 _WORDS: dict[str, object] = {"true": True, "false": False, "none": None}
 
 
@@ -153,6 +153,7 @@ class Card:
     parameter_table: bool = False
     draws_rank: int = 0
     shares: bool = False
+    over_topics: str = "mean"
 
     @property
     def summary(self) -> str:
@@ -217,10 +218,23 @@ def method(
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def measure(
-    id: str, *, paper: str, aliases: Mapping[str, str] = types.MappingProxyType({})
+    id: str,
+    *,
+    paper: str,
+    aliases: Mapping[str, str] = types.MappingProxyType({}),
+    over_topics: str = "mean",
 ) -> Callable[[type[T]], type[T]]:
-    """Register a measure of a ranking."""
-    return _registering("measure", id, aliases, paper=paper)
+    """Register a measure of a ranking.
+
+    `over_topics`: what a run's values on all topics become, `mean`, `sum` or `geometric` mean.
+    """
+    return _registering("measure", id, aliases, paper=paper, over_topics=over_topics)
+
+
+def over_topics(name: str) -> str:
+    """What the values of a measure that is called so become: the mean, where nobody knows it."""
+    card = cards("measure").get(name.partition("@")[0].partition("(")[0])
+    return card.over_topics if card else "mean"
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=False)
@@ -331,7 +345,7 @@ def spec_of(value: Any) -> str:
     ]
     cutoff = getattr(value, "cutoff", None)
     arguments = f"({', '.join(changed)})" if changed else ""
-    return f"{value.card.id}{arguments}" + (f"@{cutoff}" if cutoff else "")
+    return f"{value.card.id}{arguments}" + (f"@{cutoff}" if cutoff is not None else "")
 
 
 def parse_spec(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
@@ -348,7 +362,7 @@ def parse_spec(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
     cutoff = early or late
     positional, named = _arguments(arguments or "()", spec)
     if cutoff:
-        named["cutoff"] = int(cutoff)
+        named["cutoff"] = float(cutoff) if "." in cutoff else int(cutoff)
     return name, positional, named
 
 
@@ -392,6 +406,8 @@ def get(spec: str, kind: str = "method") -> Any:
     if name in registered:
         return build(registered[name], positional, named)
     aliases = {alias: full for card in registered.values() for alias, full in card.aliases}
+    if name[:1].isupper():  # as a class is called
+        aliases = {card.cls.__name__: id for id, card in registered.items()} | aliases
     if name not in aliases:
         raise UnknownNameError.among(kind, name, registered, aliases)
     base, _, preset = parse_spec(aliases[name])

@@ -467,7 +467,7 @@ def test_completion_without_a_shell(
     [
         ("qrowd m", {"merge", "methods", "measures"}),
         ("qrowd merge hier", {"hier-bayes", "hier-vb"}),
-        ("qrowd evaluate -m nD", {"nDCG"}),
+        ("qrowd evaluate -m nDCGr", {"nDCGrel"}),
         ("qrowd evaluate --method two", {"two-coin"}),
         ("qrowd quality crowd.tsv --screen rand", {"random-spam"}),
         ("qrowd merge ds --proba", {"--probabilities"}),

@@ -72,8 +72,23 @@ def test_agreement_overall_and_per_topic(files: Path, capsys: pytest.CaptureFixt
     assert rows["ac1"]["low"] == pytest.approx(found["ac1"].low)
     run(files, "crowd.tsv", "--agreement", "--per-topic", "--bootstrap", "0")
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 1 + 7 * 7
-    assert lines[0].split("\t") == ["topic", "coefficient", "value", "low", "high"]
+    assert len(lines) == 1 + 9 * 7
+    assert lines[0].split("\t") == ["topic", "coefficient", "value", "low", "high", "se"]
+
+
+def test_weights_and_pairs(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = ("crowd.tsv", "--agreement", "--bootstrap", "0", "--weights")
+    run(files, *said, "quadratic")
+    assert "ac1" in capsys.readouterr().out  # of two grades all weights are the same
+    run(files, *said, "1,.5;.5,1")
+    assert "ac2" in capsys.readouterr().out
+    run(files, "crowd.tsv", "--pairs")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "topic\tdoc\tjudgements\tgrade\tconsistency\tuncertainty"
+    for weights in ("1,x;1,1", "1,0,0;0,1,0;0,0,1"):
+        with pytest.raises(SystemExit):
+            main(["quality", str(files / "crowd.tsv"), "--agreement", "--weights", weights])
+        assert capsys.readouterr().err.count("\n") == 1
 
 
 def test_screening_keeps_and_accounts(

@@ -90,7 +90,7 @@ def test_misuse(made: Scores) -> None:
     with pytest.raises(UnknownNameError, match="run9"):
         compare_systems(made, baseline="run9")
     with pytest.raises(ParameterError, match="correction must be one of"):
-        compare_systems(made, correction="sidak")
+        compare_systems(made, correction="tukey")
     with pytest.raises(InputError, match="two or more runs and topics"):
         compare_systems(made[Index.of(["t01"])])
     two = Index.of(["0", "1"])

@@ -80,7 +80,7 @@ def given_for(id: str, rows: q.Judgements, **more: Any) -> q.Given:
     if "version=2" in id:
         ability = np.linspace(0.5, 1.0, len(rows.assessors))
         more.setdefault("priors", q.AssessorTable(rows.assessors, {"ability": ability}))
-    if "gold" in id and "gold" not in more:
+    if "gold" in id.partition("(")[2] and "gold" not in more:
         first = rows.pairs.select(np.arange(len(rows.pairs)) % 4 == 0)
         more["gold"] = q.Qrels(first, (np.arange(len(first)) % len(rows.scale)).astype(np.int8))
     return q.Given(**more)

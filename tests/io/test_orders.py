@@ -164,3 +164,43 @@ def test_merge_writes_a_ranking(tmp_path: Path) -> None:
     q.save(crowd.judgements, tmp_path / "crowd.tsv")
     main(["merge", "mv", str(tmp_path / "crowd.tsv"), "--ranking", str(tmp_path / "r.run"), "-q"])
     assert q.read_runs(tmp_path / "r.run").document.size == 20
+
+
+ARENA = """left\tright\twinner\tjudge
+a\tb\ta\tw1
+a\tc\tright\tw1
+c\tb\tmodel_a\tw2
+b\ta\ttie\tw2
+"""
+
+
+def test_files_of_arenas(tmp_path: Path) -> None:
+    path = tmp_path / "arena.tsv"
+    path.write_text(ARENA)
+    orders = q.read_orders(path)
+    rows = orders.to_polars().to_dicts()
+    assert list(orders.topics) == ["arena"]
+    assert list(orders.assessors) == ["w1", "w2"]
+    said = {(row["assessor"], row["doc"], row["place"]) for row in rows}
+    assert {("w1", "a", 1), ("w1", "b", 2), ("w1", "c", 1), ("w2", "a", 1), ("w2", "b", 1)} <= said
+    assert len(orders) == 4
+    assert q.get("plackett-luce").fit(orders).ranks().tolist()[2] == 1  # c won twice
+    path.write_text(ARENA + "a\tb\tzebra\tw2\n")
+    with pytest.raises(FormatError, match=r"arena.tsv:6: the winner must be a, b or tie"):
+        q.read_orders(path)
+    path.write_text("left\tright\twinner\n")
+    with pytest.raises(FormatError, match="there is a header but no row"):
+        q.read_orders(path)
+
+
+def test_choices_of_the_best(tmp_path: Path) -> None:
+    path = tmp_path / "best.tsv"
+    rows = ["topic\tdoc\tassessor\tset\tchosen"]
+    rows += [f"t\t{doc}\tann\ts1\t{int(doc == 'b')}" for doc in "abc"]
+    path.write_text("\n".join(rows) + "\n")
+    orders = q.read_orders(path)
+    assert orders.place.tolist() == [1, 2, 2]
+    assert orders.pairs.document_names[orders.pair[0]] == "b"
+    path.write_text("\n".join(rows).replace("\t1", "\t7") + "\n")
+    with pytest.raises(FormatError, match="chosen is 0 or 1, got 7"):
+        q.read_orders(path)

@@ -11,6 +11,7 @@ import pytest
 
 import qrowd as q
 from qrowd.errors import InputError
+from qrowd.io.anything import read_any
 
 TWO = [("tag", "401", "FT-1", 1, 2.5), ("tag", "401", "FT-2", 2, 1.5)]
 SAME = {
@@ -80,3 +81,17 @@ def test_names_of_several_files(names: str, tmp_path: Path) -> None:
     assert found.runs.names.tolist() == named[names]
     assert len(said) == (names == "auto")
     assert {each.filename for each in said} <= {__file__}
+
+
+def test_three_columns_of_ms_marco(tmp_path: Path) -> None:
+    path = tmp_path / "bm25.tsv"
+    path.write_text("7\td9\t1\n7\td1\t2\n8\td5\t1\n")
+    runs = q.read_runs(path)
+    assert list(runs.runs) == ["bm25"]
+    assert runs.to_polars()["doc"].to_list() == ["d9", "d1", "d5"]
+    again = read_any(path)
+    assert isinstance(again, q.RunSet)
+    assert again.to_polars().equals(runs.to_polars())
+    path.write_text("7\td9\t1\n7\td1\t1\n")
+    with pytest.raises(InputError, match=r"bm25.tsv:2: rank 1 is twice in one list"):
+        q.read_runs(path)

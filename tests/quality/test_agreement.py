@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 
 import qrowd
 from qrowd.data.arrays import Array
+from qrowd.errors import ParameterError
 from qrowd.quality.agreement import (
     COEFFICIENTS,
     LEVELS,
-    ac1,
     agreement,
     alpha,
+    corrected,
     counts_of,
-    fleiss,
     krippendorff_alpha,
-    raw,
+    pair_agreement,
 )
 from qrowd.quality.independence import cohen
+
+raw, fleiss, ac1 = (partial(corrected, name) for name in ("raw", "fleiss", "ac1"))
 
 # Fleiss (1971), Table 1: 30 patients, six psychiatrists each, five diagnoses.
 FLEISS = """0 0 0 6 0|0 3 0 0 3|0 1 4 0 1|0 0 0 0 6|0 3 0 3 0|2 0 4 0 0
@@ -266,8 +269,103 @@ def test_very_many_topics_have_the_same_values_without_intervals(
     assert list(many.per_topic) == list(crowd.topics)
     for topic, values in few.per_topic.items():
         for name, value in values.items():
+            if name == "conger":  # which knows assessors, and not only counts
+                assert name not in many.per_topic[topic]
+                continue
             found = many.per_topic[topic][name]
             assert found.value == pytest.approx(value.value, abs=1e-12, nan_ok=True)
             assert np.isnan(found.low)
     assert "no intervals" in many.notes[0]
     assert few.notes == ()
+
+
+# irrCAC 0.4.4 on the four observers: value and standard error
+IRR_CAC = {
+    "identity fleiss": (0.761169275, 0.153019203),
+    "identity ac": (0.775444068, 0.142949951),
+    "identity bp": (0.772727273, 0.14471662),
+    "identity conger": (0.762066894, 0.150108795),
+    "linear fleiss": (0.817944767, 0.148504355),
+    "linear ac": (0.858739136, 0.117329022),
+    "linear bp": (0.848484848, 0.123356124),
+    "linear conger": (0.813137033, 0.145868197),
+    "quadratic fleiss": (0.864935065, 0.146033611),
+    "quadratic ac": (0.914000724, 0.103962245),
+    "quadratic bp": (0.901515152, 0.110894375),
+    "quadratic conger": (0.857168224, 0.144360791),
+    "ordinal fleiss": (0.850206189, 0.147035694),
+    "ordinal ac": (0.89893977, 0.106903524),
+    "ordinal bp": (0.886363636, 0.113905904),
+    "ordinal conger": (0.843082497, 0.14482254),
+    "radical fleiss": (0.789924095, 0.150036458),
+    "radical ac": (0.819811702, 0.128355525),
+    "radical bp": (0.81262708, 0.132779375),
+    "radical conger": (0.787646148, 0.147224349),
+    "own fleiss": (0.839662252, 0.151680178),
+    "own ac": (0.88322549, 0.117132956),
+    "own bp": (0.876033058, 0.121781385),
+    "own conger": (0.836709261, 0.149733016),
+    "two linear conger": (0.730392157, 0.195594961),
+    "two quadratic conger": (0.869976359, 0.170058976),
+}
+OWN = (
+    (1, 0.9, 0.5, 0.2, 0),
+    (0.9, 1, 0.8, 0.3, 0.1),
+    (0.5, 0.8, 1, 0.6, 0.4),
+    (0.2, 0.3, 0.6, 1, 0.7),
+    (0, 0.1, 0.4, 0.7, 1),
+)
+
+
+@pytest.mark.parametrize("case", IRR_CAC)
+def test_weights_and_standard_errors_of_irr_cac(case: str) -> None:
+    *two, weights, name = case.split()
+    observed = judgements_of(FOUR)
+    if two:
+        observed = observed.of_assessors(qrowd.Index.of(["a1", "a2"]))
+    name = {"ac": "ac1" if weights == "identity" else "ac2"}.get(name, name)
+    found = agreement(observed, weights=OWN if weights == "own" else weights, bootstrap=0)[name]
+    assert found.value == pytest.approx(IRR_CAC[case][0], abs=1e-8)
+    assert found.se == pytest.approx(IRR_CAC[case][1], abs=1e-8)
+
+
+def test_conger_of_two_is_cohen() -> None:
+    two = judgements_of(FOUR).of_assessors(qrowd.Index.of(["a1", "a3"]))
+    both = two.of_pairs(counts_of(two).sum(axis=1) == 2)
+    found = agreement(both, bootstrap=0, per_topic=True)
+    assert found["conger"].value == pytest.approx(cohen(both).kappa[0, 1])
+    assert found.per_topic["t"]["conger"] == found["conger"]
+    assert found["conger"].low < found["conger"].value < found["conger"].high
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ("cubic", "weights must be one of"),
+        (((1, 0), (0, 1)), r"weights must be 5 rows of 5 numbers .* the grades 1 2 3 4 5"),
+        (np.full((5, 5), 0.5), "be 1 for equal grades"),
+    ],
+)
+def test_weights_that_do_not_fit(weights: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        agreement(judgements_of(FOUR), weights=weights)
+
+
+def test_pairs_as_crowd_kit_sees_them() -> None:
+    """crowd-kit 1.4.2: uncertainty(aggregate=False), consistency(workers_skills, by_task=True)."""
+    rows = ["1a1", "1b1", "1c0", "2a2", "2b2", "2c2", "3a0", "3c1", "3b0", "4a1", "4c1"]
+    crowd = qrowd.Judgements.of(
+        ["t"] * 11,
+        [row[0] for row in rows],
+        [row[1] for row in rows],
+        [int(row[2]) for row in rows],
+    )
+    found = pair_agreement(crowd, skills=[0.9, 0.7, 0.6])
+    np.testing.assert_allclose(found.uncertainty, [0.6365141682948128, 0, 0.6365141682948128, 0])
+    expected = [0.9545454545454545, 0.9921259842519685, 0.9545454545454545, 0.9642857142857143]
+    np.testing.assert_allclose(found.consistency, expected)
+    np.testing.assert_array_equal(found.grade, [1, 2, 0, 1])
+    np.testing.assert_allclose(pair_agreement(crowd).consistency, 1)  # a and b never disagree
+    assert found.to_polars().columns[:3] == ["topic", "doc", "judgements"]
+    with pytest.raises(ParameterError, match="one number for each of 3 assessors"):
+        pair_agreement(crowd, skills=[0.9])

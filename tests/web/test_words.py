@@ -77,7 +77,21 @@ READ_OUT = ("aria-label", "aria-description", "title", "alt", "placeholder")
 VOID = {"br", "col", "hr", "img", "input", "link", "meta", "source", "wbr"}
 UNREAD = {"script", "style", "code", "pre", "textarea"}  # code, and what fields hold, are data
 # names of things, the same in every language: of the product, methods, measures, files, currencies
-NAMES = {"qrowd", "zip", "tiny", "EUR", "AP", "mv", "fleiss", "ac1", "raw", "English", "Deutsch"}
+NAMES = {
+    "qrowd",
+    "zip",
+    "tiny",
+    "EUR",
+    "AP",
+    "mv",
+    "fleiss",
+    "ac1",
+    "bp",
+    "conger",
+    "raw",
+    "English",
+    "Deutsch",
+}
 # what the tests' campaigns hold; names of coefficients, of files, checksums
 DATA = re.compile(
     r"ZZ[\w-]*|[dgpstw]\d+(-[dg]?\d+)?|alpha-\w+|\w+\.(qrels|tsv|npz|run|jsonl)|[0-9a-f]{40,64}"

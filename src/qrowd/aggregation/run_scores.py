@@ -54,7 +54,7 @@ PLAIN = Belief()
 
 def score_runs(
     runs: RunSet,
-    source: Qrels | Judgements | Merged,
+    source: Qrels | QrelsSet | Judgements | Merged,
     measures: Iterable[str | Measure],
     *,
     belief: Belief = PLAIN,

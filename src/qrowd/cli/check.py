@@ -19,6 +19,10 @@ from qrowd.rendering import table_of
 if TYPE_CHECKING:
     from qrowd.io.describe import Findings
 
+TARGETS = (  # as `qrowd.io.export` has them, which is imported when it is needed
+    *("beir", "hugging-face", "pyterrier", "ranx", "msmarco", "quepid"),
+    *("rank-eval", "opensearch", "label-studio", "argilla"),
+)
 KINDS = (
     "judgements",
     "qrels",
@@ -122,21 +126,54 @@ def command(
 
 @opt.command()
 @_files("FILES...", required=True)
+@opt.option(
+    "--to",
+    type=click.Choice(TARGETS),
+    part="out",
+    help="The tool whose file is written; without it the suffix of -o says the form.",
+)
+@opt.input_file(
+    "--like",
+    help="With --to label-studio, argilla or rank-eval: an export of the project that labels go "
+    "back to; it has the ids of records and the names of what is asked.",
+)
+@opt.option(
+    "--fuse",
+    type=click.Choice(("rrf", "combsum", "combmnz")),
+    help="Of several runs make one: reciprocal rank fusion, CombSUM or CombMNZ.",
+)
 @opt.output
 @opt.as_json
 @opt.quiet
-def convert(files: Files, output: str | None, as_json: bool) -> None:
+def convert(
+    files: Files,
+    to: str | None,
+    like: str | None,
+    fuse: str | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
     """Write what files hold in another form.
 
     Judgements, qrels, runs and all else that `qrowd check` knows; several files of judgements,
-    qrels or runs become one. The suffix of -o says the form.
+    qrels or runs become one. The suffix of -o says the form, or --to the tool. Tools that ask for
+    texts of queries get them from --topics, those that want words for grades from --grades. What a
+    tool's file cannot hold is an error.
 
     \b
     Examples:
       qrowd convert crowd.tsv -o crowd.parquet
       qrowd convert export.json -o judgements.tsv
       qrowd convert votes.csv --columns doc=url,assessor=who,grade=stars -o judgements.tsv
+      qrowd convert merged.qrels --to quepid --topics topics.xml -o ratings.csv
+      qrowd convert merged.tsv --to label-studio --like export.json -o predictions.json
+      qrowd convert merged.qrels --to beir --topics topics.xml --documents docs.jsonl -o folder
+      qrowd convert 'runs/*.gz' --fuse rrf -o fused.run
     """
+    if to and (not output or as_json):
+        raise UsageError(f"--to {to} writes a file: name it with -o, without --json")
+    if like and not to:
+        raise UsageError("--like goes with --to, which was not given")
     checked = Checked(files)
     kinds = checked.grouped()
     if checked.failed:
@@ -146,6 +183,21 @@ def convert(files: Files, output: str | None, as_json: bool) -> None:
         raise UsageError(f"files of one kind become one file; these are {named}")
     ((name, group),) = kinds.items()
     noun = checked.noun(name, group)
+    if fuse:
+        if not isinstance(noun, q.RunSet):
+            raise UsageError(f"--fuse makes one run of several; these are {name}")
+        noun = q.fuse(noun, fuse)
+    if to:
+        q.convert(
+            noun,
+            str(output),
+            to,
+            like=like,
+            topics=q.read_topics(files.topics) if files.topics else None,
+            documents=q.read_documents(list(files.documents)) if files.documents else None,
+            grades=opt.stated("grades").get("grades"),
+        )
+        return
     if as_json:
         show_json(noun.to_polars().to_dicts())
     if output or not as_json:

@@ -131,7 +131,7 @@ class HumanLabels:
 )
 @opt.choice(
     "--correction",
-    choices=("holm", "bonferroni", "fdr", "none"),
+    choices=("holm", "hochberg", "bonferroni", "sidak", "fdr", "by", "none"),
     help="Correction for the number of tests.",
 )
 @opt.with_default(

@@ -210,7 +210,8 @@ class Correction:
     help="For expected measures: the probability that a document outside the pool is relevant.",
 )
 @opt.measures(
-    "AP, nDCG@20, P(rel=2)@10, ... (see `qrowd measures`). Repeatable. "
+    "AP, nDCG@20, P(rel=2)@10, ... (see `qrowd measures`); trec_eval's names and lists of "
+    "cutoffs (P_5,10) too; -m official and -m all_trec print as trec_eval does. Repeatable. "
     "Default: AP and nDCG@20; with --human and sampled pairs P@10, AP and nDCG@10."
 )
 @opt.choice(
@@ -294,6 +295,7 @@ def command(
     """
     from qrowd.aggregation.run_scores import score_runs
     from qrowd.evaluation.measure import measures_of
+    from qrowd.evaluation.trec_eval import NICKNAMES, printed
 
     correcting = bool(correction.human)
     if correction.correct and not correcting:
@@ -331,9 +333,10 @@ def command(
         _deliver_corrected(estimated, correction.labels_needed, output, as_json)
         return
     chosen = measures_of(measures or ("AP", "nDCG@20"), rel=rel)
+    of_subtopics = relevance.qrels and any(measure.of_subtopics for measure in chosen)
     scores = score_runs(
         systems,
-        relevance.read(crowd),
+        q.read_subtopics(str(relevance.qrels)) if of_subtopics else relevance.read(crowd),
         chosen,
         belief=relevance.belief(seed),
         topics=average,
@@ -342,6 +345,9 @@ def command(
     )
     if intervals:
         deliver(q.intervals(scores, over=over, level=level, seed=seed), output, as_json)
+    elif NICKNAMES.keys() & set(measures) and not (output or as_json):
+        for line in printed(scores, measures, per_topic):
+            click.echo(line)
     else:
         deliver_scores(scores, output, as_json, per_topic)
     if not as_json and (output or not intervals):  # which say it themselves

@@ -271,7 +271,7 @@ _grades = (
         "--grades",
         metavar="WORDS",
         help="What words mean as grades, in judgements, qrels and gold: 'Perfect=3,Related=1,"
-        "unrateable=_' (_ leaves these judgements out).",
+        "unrateable=_' (_ leaves these judgements out); nominal: they have no order.",
     ),
     _reading(
         "--missing",

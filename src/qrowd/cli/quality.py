@@ -30,6 +30,8 @@ class Options:
     shown: str | None
     enough: int
     agreeing: bool
+    weights: str
+    of_pairs: bool
     independent: bool
     per_topic: bool
     level: float
@@ -60,6 +62,7 @@ class Options:
         strays = (
             ("--per-topic", self.per_topic, "--agreement or --independence", by_topic),
             ("--known", bool(self.known), "--screen learned", bool(self.rules)),
+            ("--weights", self.weights != "identity", "--agreement", self.agreeing),
             ("--down-weight", self.down_weight, "--screen", bool(self.rules)),
             ("--curve", self.curve, "--simulate-checks", self.simulate_checks),
         )
@@ -101,6 +104,18 @@ def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:
 )
 @opt.count("--enough", 10, "Do not suspect assessors with fewer judgements than this.")
 @opt.switch("--agreement", "agreeing", help="Print coefficients of agreement instead of the table.")
+@opt.with_default(
+    "--weights",
+    default="identity",
+    metavar="WORD|ROWS",
+    help="With --agreement: how far two grades agree: identity, linear, quadratic, ordinal, "
+    "radical, or own rows of numbers, '1,.5,0;.5,1,.5;0,.5,1'.",
+)
+@opt.switch(
+    "--pairs",
+    "of_pairs",
+    help="Print the vote, its consistency and uncertainty of each pair instead of the table.",
+)
 @opt.switch(
     "--independence",
     "independent",
@@ -248,6 +263,12 @@ def command(files: opt.JudgementFiles, gold: opt.GoldFile, options: Options) -> 
             save_pictures({"consensus": consensus_of(gains)}, options.figures)
     elif options.agreeing:
         _show_agreement(crowd, options)
+    elif options.of_pairs:
+        show(
+            q.pair_agreement(crowd).to_polars().to_dict(as_series=False),
+            options.output,
+            options.as_json,
+        )
     elif options.independent:
         _show_independence(crowd, options)
     elif options.rules:
@@ -360,8 +381,15 @@ def _screen(crowd: q.Judgements, gold: q.Qrels | None, cut: int, options: Option
 
 def _show_agreement(crowd: q.Judgements, options: Options) -> None:
     """Coefficients of agreement among assessors."""
+    weights: str | list[list[float]] = options.weights
+    if "," in options.weights:
+        try:
+            weights = [[float(cell) for cell in r.split(",")] for r in options.weights.split(";")]
+        except ValueError:
+            raise UsageError("--weights takes a word, or rows of numbers: '1,.5;.5,1'") from None
     coefficients = q.agreement(
         crowd,
+        weights=weights,
         per_topic=options.per_topic,
         level=options.level,
         bootstrap=options.bootstrap,

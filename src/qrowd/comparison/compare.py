@@ -35,7 +35,14 @@ TESTS_IN_WORDS = {
     "t": "the paired t test",
     "wilcoxon": "Wilcoxon's signed rank test",
 }
-_WHOSE = {"holm": "Holm's", "bonferroni": "Bonferroni's", "fdr": "Benjamini & Hochberg's"}
+_WHOSE = {
+    "holm": "Holm's",
+    "hochberg": "Hochberg's",
+    "bonferroni": "Bonferroni's",
+    "sidak": "Sidak's",
+    "fdr": "Benjamini & Hochberg's",
+    "by": "Benjamini & Yekutieli's",
+}
 
 
 Statistic = Callable[[Floats, Floats], Floats]
@@ -260,9 +267,9 @@ def compare(
     `bootstrap` samples of topics, the same for all estimates. Where one has means over topics only
     (corrected scores), means of all are compared, without intervals. Estimates are tested against
     each other on the statistic's *per-topic* values, paired over topics (`test`: randomisation, t
-    or wilcoxon), with a `correction` over all pairs of estimates (holm, bonferroni, fdr, none); a
-    randomisation test flips as often as that needs. `over` and `ties` are `tau_ap`'s, `p` is
-    `rbo`'s.
+    or wilcoxon), with a `correction` over all pairs of estimates (holm, hochberg, bonferroni,
+    sidak, fdr, by, none); a randomisation test flips as often as that needs. `over` and `ties` are
+    `tau_ap`'s, `p` is `rbo`'s.
     """
     if not estimates:
         raise UsageError("compare needs at least one estimate beside the reference")

@@ -16,7 +16,7 @@ from qrowd.data.details import Caution
 from qrowd.errors import ParameterError, require_choice
 
 TESTS = ("randomisation", "t", "wilcoxon")
-CORRECTIONS = ("holm", "bonferroni", "fdr", "none")
+CORRECTIONS = ("holm", "hochberg", "bonferroni", "sidak", "fdr", "by", "none")
 FLIPS, MOST_FLIPS = 10_000, 1_000_000
 _CELLS = 4_000_000  # of an array of flips x tests at a time
 _NEAR = 1e-12
@@ -120,9 +120,11 @@ def smallest_p(test: str, topics: int, flips: int = FLIPS) -> float:
 
 
 def corrected(p_values: npt.ArrayLike, correction: str) -> Floats:
-    """A family of p-values, corrected: `holm`, `bonferroni`, `fdr` (Benjamini-Hochberg), `none`.
+    """A family of p-values, corrected.
 
-    Undefined ones stay so, uncounted.
+    `holm`, `hochberg`, `bonferroni`, `sidak`, `fdr` (Benjamini-Hochberg), `by`
+    (Benjamini-Yekutieli, for tests that depend on each other in any way) or `none`. Undefined
+    ones stay so, uncounted.
 
     >>> corrected([0.01, 0.04, 0.03], "bonferroni").round(4).tolist()
     [0.03, 0.12, 0.09]
@@ -133,13 +135,17 @@ def corrected(p_values: npt.ArrayLike, correction: str) -> Floats:
     defined = np.flatnonzero(~np.isnan(p))
     order = defined[np.argsort(p[defined], kind="stable")]
     n = len(order)
+    rank = np.arange(1, n + 1)
     if correction == "holm":
         adjusted = np.maximum.accumulate(p[order] * (n - np.arange(n)))
-    elif correction == "fdr":
-        scaled = p[order] * n / np.arange(1, n + 1)
+    elif correction in ("fdr", "by", "hochberg"):
+        factor = n / rank * ((1 / rank).sum() if correction == "by" else 1)
+        scaled = p[order] * (n + 1 - rank if correction == "hochberg" else factor)
         adjusted = np.minimum.accumulate(scaled[::-1])[::-1]
     elif correction == "bonferroni":
         adjusted = p[order] * n
+    elif correction == "sidak":
+        adjusted = -np.expm1(n * np.log1p(-p[order]))
     else:
         return p
     result = np.full(p.shape, np.nan)
@@ -178,7 +184,7 @@ def beyond_reach(
 ) -> tuple[Caution, ...]:
     """A caution where no p could be below alpha after the correction, whatever the data."""
     least = smallest_p(test, topics, enough_flips(tests, alpha))
-    factor = tests if correction in ("holm", "bonferroni") else 1
+    factor = tests if correction in ("holm", "bonferroni", "sidak") else 1
     if not tests or least * factor < alpha:
         return ()
     return (

@@ -19,6 +19,9 @@ from qrowd.rendering import Readable, aligned, between, cell, latex, latex_text,
 _CORRECTIONS = {
     "holm": ", Holm's correction over {} tests",
     "bonferroni": ", Bonferroni's correction over {} tests",
+    "hochberg": ", Hochberg's correction over {} tests",
+    "sidak": ", Sidak's correction over {} tests",
+    "by": ", false discovery rate by Benjamini & Yekutieli over {} tests",
     "fdr": ", false discovery rate by Benjamini & Hochberg over {} tests",
     "none": ", not corrected for {} tests",
 }

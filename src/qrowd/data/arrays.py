@@ -72,10 +72,10 @@ def pieces(n: int) -> Iterator[slice]:
     return (slice(at, min(at + PIECE, n)) for at in range(0, n, PIECE))
 
 
-def over(above: Array, below: Array) -> Floats:
-    """Above / below; NaN where there is nothing below."""
+def over(above: Array, below: Array, otherwise: float = np.nan) -> Floats:
+    """Above / below; NaN, or another number, where there is nothing below."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(below > 0, above / below, np.nan), np.float64)
+        return np.asarray(np.where(below > 0, above / below, otherwise), np.float64)
 
 
 def no_texts() -> Names:

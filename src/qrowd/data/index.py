@@ -12,7 +12,7 @@ import numpy as np
 from qrowd.data import arrays
 from qrowd.data.arrays import Array, Codes, Hashes, Mask, Names, Offsets
 from qrowd.data.frames import Coded, Framed
-from qrowd.errors import InputError, ParameterError, UnknownNameError
+from qrowd.errors import InputError, ParameterError, UnknownNameError, UsageError
 
 _PRIME = np.uint64(0x100000001B3)
 
@@ -115,6 +115,14 @@ class Index:
         if name not in self._code:
             raise UnknownNameError.among(what, name, self.names.tolist())
         return self._code[name]
+
+    def chosen(self, wanted: Index | str) -> Index:
+        """An index as it is; a name, which has to be here, as an index of one."""
+        if isinstance(wanted, Index):
+            return wanted
+        if not isinstance(wanted, str):
+            raise UsageError(f"[...] takes a topic or an Index of topics, got {wanted!r}")
+        return Index(self.names[[self.code(wanted, "topic")]])
 
     def union(self, other: Index) -> Index:
         """All names of both."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 import numpy as np
 
@@ -28,6 +28,15 @@ KINDS = ("person", "expert", "machine")
 UNKNOWN = "unknown"
 _EXTRAS = ("weight", "seconds", "time")
 _NAMED = ("topic", "document", "assessor")
+
+
+class Judgement(NamedTuple):
+    """What one assessor said of one document."""
+
+    topic: str
+    doc: str
+    assessor: str
+    grade: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,9 +353,30 @@ class Judgements(Pooled, Framed):
                 after[at] = kind
         return replace(self, kinds=after)
 
-    def __getitem__(self, topics: Index) -> Judgements:
-        """The judgements on these topics; the pool shrinks to them, the assessors stay."""
-        return self.of_pairs(self.pairs.of_topics(topics))
+    @overload
+    def __getitem__(self, wanted: Index | str) -> Judgements: ...
+
+    @overload
+    def __getitem__(self, wanted: int) -> Judgement: ...
+
+    def __getitem__(self, wanted: Index | str | int) -> Judgements | Judgement:
+        """The judgements on these topics, or on one; or one of them by its number.
+
+        The pool shrinks to the topics, the assessors stay.
+        """
+        if isinstance(wanted, int | np.integer):
+            at = range(len(self))[wanted]
+            pair = self.pair[at]
+            return Judgement(
+                self.topics.names[self.pairs.topic[pair]],
+                self.pairs.documents.names[self.pairs.document[pair]],
+                self.assessors.names[self.assessor[at]],
+                self.scale.grades[self.grade[at]],
+            )
+        return self.of_pairs(self.pairs.of_topics(self.topics.chosen(wanted)))
+
+    def __iter__(self) -> Iterator[Judgement]:
+        return (self[row] for row in range(len(self)))
 
     def of_pairs(self, kept: Mask) -> Judgements:
         """The judgements of the pairs where the mask is true; the pool shrinks to them."""

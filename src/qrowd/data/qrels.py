@@ -98,9 +98,9 @@ class Qrels(Pooled, Framed):
         """The scale of the grades that occur."""
         return Scale.of(self.grade)
 
-    def __getitem__(self, topics: Index) -> Qrels:
-        """The qrels of these topics."""
-        return self.select(self.pairs.of_topics(topics))
+    def __getitem__(self, topics: Index | str) -> Qrels:
+        """The qrels of these topics, or of one."""
+        return self.select(self.pairs.of_topics(self.topics.chosen(topics)))
 
     def select(self, mask: Mask) -> Qrels:
         """The pairs where the mask is true."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -13,7 +13,7 @@ from qrowd.data import arrays
 from qrowd.data.arrays import Array, Codes, Floats, Names, Offsets
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index, Pairs, encode_columns
-from qrowd.errors import InputError
+from qrowd.errors import InputError, UsageError
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +98,15 @@ class RunSet(Framed):
         starts = np.concatenate([[0], np.cumsum(lengths[:, chosen])])
         indexes = (kept, self.topics, self.documents)
         return RunSet(*indexes, starts, self.document[rows], self.score[rows])
+
+    def head(self, n: int) -> RunSet:
+        """The first `n` documents of every list."""
+        if n < 1:
+            raise UsageError(f"head: the first n documents, n at least 1, got {n}")
+        lengths = np.diff(self.starts)
+        kept = np.arange(len(self.document)) - np.repeat(self.starts[:-1], lengths) < n
+        starts = np.concatenate([[0], np.cumsum(np.minimum(lengths, n))])
+        return replace(self, starts=starts, document=self.document[kept], score=self.score[kept])
 
     def pool(self, depth: int) -> Pairs:
         """The documents that any run has among its first `depth`."""

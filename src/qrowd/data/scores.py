@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any, overload
 
 import numpy as np
 
@@ -11,10 +12,15 @@ from qrowd.data.arrays import Array, Codes, Floats, freeze_fields
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Index
 from qrowd.errors import InputError, UnknownNameError, UsageError
+from qrowd.registry import over_topics
+from qrowd.rendering import html_table
 
 ALL = "all"
 MEAN = "(mean)"  # the only topic of scores that were averaged over topics as they were made
 
+LEAST = 1e-5  # of a value in a geometric mean, as trec_eval has it
+
+_SHOWN = 10  # runs in a notebook
 _BLOCK = 128
 
 
@@ -73,11 +79,18 @@ class Scores(Framed):
         }
 
     def means(self) -> Floats:
-        """Means over topics, [measure, column, run]; undefined topics are left out of a mean."""
+        """Means over topics, [measure, column, run]; undefined topics are left out of a mean.
+
+        Of counts (`NumRet`) it is the sum, of `GMAP` the geometric mean.
+        """
         result = np.empty((len(self.measures), len(self.columns), len(self.runs)))
         for at, values in enumerate(self.values):
+            how = "mean" if self.averaged else over_topics(self.measures[at])
             for lo in range(0, len(values), _BLOCK):  # few columns at a time: little memory
-                result[at, lo : lo + _BLOCK] = _means(values[lo : lo + _BLOCK])
+                block = before_topics(how, values[lo : lo + _BLOCK])
+                defined = ~np.isnan(block)
+                total = np.where(defined, block, 0.0).sum(axis=1)
+                result[at, lo : lo + _BLOCK] = after_topics(how, total, defined.sum(axis=1))
         return result
 
     @property
@@ -98,9 +111,28 @@ class Scores(Framed):
         at = self.measures.index(name)
         return replace(self, measures=(name,), values=self.values[at : at + 1])
 
-    def __getitem__(self, topics: Index) -> Scores:
-        """The scores on these topics."""
-        topics = self._as_topics(topics)
+    @overload
+    def __getitem__(self, wanted: Index) -> Scores: ...
+
+    @overload
+    def __getitem__(self, wanted: str) -> Any: ...
+
+    def __getitem__(self, wanted: Index | str) -> Any:
+        """The scores on these topics; of a measure; of that a run's, as a dictionary by topic.
+
+        `scores["nDCG@10"]["bm25"]` is `{"q1": 0.5, "q2": 0.75}`.
+        """
+        if isinstance(wanted, str) and wanted in self.measures:
+            return self.measure(wanted)
+        if isinstance(wanted, str) and wanted in self.runs and len(self.measures) == 1:
+            if len(self.columns) > 1:
+                raise UsageError(
+                    f"a run has {len(self.columns)} scores on each topic, one for each "
+                    f"{self.axis}; choose one: scores.of_columns([...])"
+                )
+            values = self.values[0, 0, :, self.runs.code(wanted, "run")].tolist()
+            return dict(zip(self.topics, values, strict=True))
+        topics = self._as_topics(wanted)
         at = [self.topics.code(name, "topic in these scores") for name in topics]
         return replace(self, topics=topics, values=self.values[:, :, at, :])
 
@@ -108,14 +140,26 @@ class Scores(Framed):
         """Topics as they are; for anything else an error that says what to write."""
         if isinstance(wanted, Index):
             return wanted
-        write = f"Index.of([{wanted!r}])" if isinstance(wanted, str) else "Index.of([...])"
-        if isinstance(wanted, str) and wanted in self.measures:
-            instead = f"for a measure write scores.measure({wanted!r})"
-        elif isinstance(wanted, str) and wanted in self.runs:
-            instead = f"for a run write scores.of_runs(qrowd.{write})"
+        first = f"scores[{self.measures[0]!r}]"
+        if isinstance(wanted, str) and wanted in self.runs:
+            instead = f"name the measure first: {first}[{wanted!r}]"
+        elif isinstance(wanted, str) and wanted in self.topics:
+            instead = f"write scores[qrowd.Index.of([{wanted!r}])]"
         else:
-            instead = f"write scores[qrowd.{write}]; scores.measure(name) picks a measure"
-        raise UsageError(f"scores[...] takes an Index of topics, got {wanted!r}; {instead}")
+            instead = f"there are the measures {', '.join(self.measures)}, as in {first}"
+        raise UsageError(
+            f"scores[...] takes an Index of topics or a measure, got {wanted!r}; {instead}"
+        )
+
+    def _repr_html_(self) -> str:
+        """The means of the runs, the best first, and below them the first topics."""
+        means = self.means()[:, 0]
+        order = np.argsort(-np.nan_to_num(means[0], nan=-np.inf), kind="stable")[:_SHOWN]
+        shown = {"run": self.runs.names[order].tolist()}
+        shown |= {name: means[at, order].tolist() for at, name in enumerate(self.measures)}
+        which = f" of {self.axis} {self.columns.names[0]}" if self.axis else ""
+        note = f"{_SHOWN} of {len(self.runs)} runs" if len(self.runs) > _SHOWN else ""
+        return html_table(shown, f"{self!r}: means{which}", note) + super()._repr_html_()
 
     def of_runs(self, runs: Index) -> Scores:
         """The scores of these runs, in their order."""
@@ -136,11 +180,14 @@ def _axis(shape: tuple[int, ...], at: int) -> Codes:
     return np.tile(codes, int(np.prod(shape[:at], dtype=np.int64)))
 
 
-def _means(values: Floats) -> Floats:
-    """Means over topics of values[column, topic, run], undefined ones left out."""
-    defined = ~np.isnan(values)
-    if defined.all():
-        return np.asarray(values.sum(axis=1) / max(values.shape[1], 1))
-    count = defined.sum(axis=1)
-    total = np.where(defined, values, 0.0).sum(axis=1)
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+def before_topics(how: str, values: Floats) -> Floats:
+    """Values as they are added over topics."""
+    if how != "geometric":
+        return values
+    return np.asarray(np.log(np.maximum(values, LEAST)))
+
+
+def after_topics(how: str, total: Floats, count: Array) -> Floats:
+    """What sums over `count` topics become; NaN where there is no topic."""
+    result = total if how == "sum" else total / np.maximum(count, 1)
+    return np.where(count > 0, np.exp(result) if how == "geometric" else result, np.nan)

@@ -15,7 +15,7 @@ from qrowd.data.qrels import Qrels, QrelsSet, SoftQrels, SoftQrelsSet
 from qrowd.data.runs import RunSet
 from qrowd.data.sample import refuse_scores
 from qrowd.data.scale import BINARY
-from qrowd.data.scores import MEAN, Scores
+from qrowd.data.scores import MEAN, Scores, after_topics, before_topics
 from qrowd.errors import InputError, ParameterError, UsageError
 from qrowd.evaluation.measure import Measure, measures_of
 from qrowd.evaluation.notes import Findings, expected_notes, notes_of, provenance_notes
@@ -112,7 +112,9 @@ def evaluate(
         refuse_scores(labels.provenance.chosen)
     chosen = measures_of(measures)
     task = Task(runs, relevance.pairs, chosen, topics == "both")
-    if isinstance(relevance, SoftQrels):
+    if any(measure.of_subtopics for measure in chosen):
+        scores = _of_subtopics(task, relevance)
+    elif isinstance(relevance, SoftQrels):
         scores = _expected(task, relevance, unjudged)
     elif isinstance(relevance, SoftQrelsSet):
         scores = _expected_each(task, relevance, unjudged)
@@ -207,18 +209,19 @@ def _averaged(task: Task, many: QrelsSet, findings: Findings) -> Floats:
     """Means over topics, added in the order of topics, for one block of columns after another."""
     shape = (len(task.measures), len(many), 1, len(task.runs))
     total, count = np.zeros(shape), np.zeros(shape)
-    blocks = _blocks(many)
+    blocks, how = _blocks(many), [measure.card.over_topics for measure in task.measures]
 
     def work(first: int, last: int) -> None:
         for lo, hi in blocks[first:last]:
             for topic in range(len(task.topics)):
                 values = _score(task, many, topic, lo, hi, findings)
+                values = np.array([before_topics(*each) for each in zip(how, values, strict=True)])
                 defined = ~np.isnan(values)
                 total[:, lo:hi, 0] += np.where(defined, values, 0.0)
                 count[:, lo:hi, 0] += defined
 
     in_blocks(work, len(blocks), blocks=len(blocks))
-    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+    return np.array([after_topics(*each) for each in zip(how, total, count, strict=True)])
 
 
 def _score(task: Task, many: QrelsSet, topic: int, lo: int, hi: int, findings: Findings) -> Floats:
@@ -231,6 +234,24 @@ def _score(task: Task, many: QrelsSet, topic: int, lo: int, hi: int, findings: F
         values[:, :, task.missing[topic]] = np.nan
     findings.see(topic, lo, hi, case)
     return values
+
+
+def _of_subtopics(task: Task, relevance: object) -> Scores:
+    """Scores under all subtopics of each topic at once."""
+    if not (isinstance(relevance, QrelsSet) and relevance.axis == "subtopic"):
+        named = next(measure for measure in task.measures if measure.of_subtopics)
+        raise UsageError(f"{named!r} needs qrels by subtopic: qrowd.read_subtopics(...) reads them")
+    if plain := [measure for measure in task.measures if not measure.of_subtopics]:
+        raise UsageError(f"{plain[0]!r} is not of subtopics; score it by itself, under plain qrels")
+    findings = Findings.none(task.measures, 1, len(task.topics))
+    values = np.empty((len(task.measures), 1, len(task.topics), len(task.runs)))
+    for topic, (code, ranked) in enumerate(zip(task.in_pool, task.ranked, strict=True)):
+        case = Certain(ranked, np.array(relevance.block(int(code), 0, len(relevance)), order="C"))
+        values[:, 0, topic] = [measure.score(case)[:, 0] for measure in task.measures]
+        findings.see(topic, 0, 1, Certain(ranked, case.grades.max(axis=1, keepdims=True)))
+    if task.both:
+        values[:, 0, task.missing] = np.nan
+    return task.scores(values, "", Index.of(["-"]), notes_of(task, "", findings))
 
 
 # --- random relevance -----------------------------------------------------------------------------

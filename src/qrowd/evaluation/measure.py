@@ -6,7 +6,6 @@ instances are the values that people write: `q.AP`, `q.nDCG @ 20`, `q.AP(rel=2)`
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -18,25 +17,11 @@ from qrowd.data.details import Caution
 from qrowd.data.scale import Scale
 from qrowd.errors import UsageError
 from qrowd.evaluation.relevance import Certain, Random
+from qrowd.evaluation.trec_eval import NICKNAMES, specs_of
 from qrowd.registry import Card, build, get, param, parse_spec
 
 DEEPEST = 2**31 - 1
-_TREC_NAMES = {
-    "map": "AP",
-    "map_cut": "AP",
-    "P": "P",
-    "recall": "R",
-    "set_recall": "R",
-    "ndcg": "nDCG",
-    "ndcg_cut": "nDCG",
-    "recip_rank": "RR",
-    "Rprec": "Rprec",
-    "bpref": "Bpref",
-    "infAP": "infAP",
-    "success": "Success",
-}
 MOST_RANKS = 2**31 - 1  # which the kernels' integers hold
-_TREC = re.compile(r"([A-Za-z_]+?)(?:[_.](\d+))?")
 
 
 class Measure:
@@ -48,6 +33,7 @@ class Measure:
 
     card: ClassVar[Card]
     needs_cutoff: ClassVar[bool] = False
+    of_subtopics: ClassVar[bool] = False  # it looks at all columns of qrels by subtopic at once
 
     if TYPE_CHECKING:
 
@@ -138,25 +124,27 @@ def measures_of(
 ) -> tuple[Measure, ...]:
     """The measures that are wanted, as values or by name, each ready to score; at least one.
 
-    `rel` is the lowest relevant grade of those that have such a parameter and leave it as it is.
+    A name may stand for several: `P_5,10`, `iprec_at_recall`, `official`. `rel` is the lowest
+    relevant grade of those that have such a parameter and leave it as it is.
     """
     listed = [wanted] if isinstance(wanted, Measure | str) else list(wanted)
-    measures = tuple(parse_measure(spec) if isinstance(spec, str) else spec for spec in listed)
+    measures: list[Measure] = []
+    for item in listed:
+        for spec in specs_of(item) if isinstance(item, str) else [item]:
+            measure = get(spec, "measure") if isinstance(spec, str) else spec
+            if not isinstance(measure, Measure):
+                raise UsageError(f"a measure must be a value like AP or nDCG@20, got {measure!r}")
+            measure.check()
+            measures.append(measure if rel is None else _with_rel(rel, spec, measure))
     if not measures:
         raise UsageError("no measure is given; name at least one, as in AP or nDCG@20")
-    for measure in measures:
-        if not isinstance(measure, Measure):
-            raise UsageError(f"a measure must be a value like AP or nDCG@20, got {measure!r}")
-        measure.check()
-    if rel is not None:
-        measures = tuple(
-            _with_rel(rel, spec, measure) for spec, measure in zip(listed, measures, strict=True)
-        )
     names = [repr(measure) for measure in measures]
     twice = {name for name in names if names.count(name) > 1}
+    if any(isinstance(item, str) and item in NICKNAMES for item in listed):
+        return tuple(dict.fromkeys(measures))  # trec_eval's lists repeat: Rprec is Rprec_mult_1.00
     if twice:
         raise UsageError(f"measures are named twice: {', '.join(sorted(twice))}")
-    return measures
+    return tuple(measures)
 
 
 def _with_rel(rel: int, spec: Measure | str, measure: Measure) -> Measure:
@@ -168,15 +156,8 @@ def _with_rel(rel: int, spec: Measure | str, measure: Measure) -> Measure:
 
 def parse_measure(spec: str) -> Measure:
     """The measure of a string: ours, ir_measures' (`nDCG@20`) or trec_eval's (`ndcg_cut_20`)."""
-    match = _TREC.fullmatch(spec.strip())
-    if match and match[1] in _TREC_NAMES:
-        name, cutoff = match.groups()
-        if not cutoff and name in ("map_cut", "ndcg_cut"):
-            raise UsageError(
-                f"{name} needs a cutoff, as in {name}_10; trec_eval prints it at 5, 10, 15, 20, "
-                "30, 100, 200, 500 and 1000: name those that you want"
-            )
-        if cutoff or name not in ("P", "recall", "success"):  # which need one: leave it to `get`
-            spec = _TREC_NAMES[name] + (f"@{cutoff}" if cutoff else "")
-    measure: Measure = get(spec, "measure")
+    specs = specs_of(spec)
+    if len(specs) > 1:
+        raise UsageError(f"{spec} names {len(specs)} measures, {', '.join(specs)}; name one")
+    measure: Measure = get(specs[0], "measure")
     return measure

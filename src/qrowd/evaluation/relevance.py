@@ -125,6 +125,22 @@ class Certain:
         kernel(at.starts, at.rank, at.row, self.grades, *arguments, sums)
         return sums
 
+    def along(self, by_grade: Floats, depth: int = HIGHEST**4) -> Floats:
+        """values[ranks, runs, columns]: of the grade (- NOT_JUDGED) at each rank, 0 where none is.
+
+        No deeper than the longest list.
+        """
+        at, shape = self.ranked, self.shape
+        values = np.zeros((min(at.depth, depth), *shape))
+        shown = at.rank < depth
+        grade = self.grades[at.row[shown]].astype(np.int64)
+        values[at.rank[shown], at.run[shown]] = by_grade[grade - NOT_JUDGED]
+        return values
+
+    def relevant(self, level: int, depth: int = HIGHEST**4) -> Floats:
+        """x[ranks, runs, columns]: 1 where the document has this grade or a higher one, else 0."""
+        return self.along((np.arange(NOT_JUDGED, HIGHEST + 1) >= level).astype(np.float64), depth)
+
     def recall_base(self, level: int) -> Offsets:
         """How many documents of each column have this grade or a higher one."""
         return np.asarray(self.counts[:, level - NOT_JUDGED :].sum(axis=1), dtype=np.int64)

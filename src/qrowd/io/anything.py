@@ -33,7 +33,9 @@ _KINDS_BY_COLUMNS = (
     ("scores", ("run", "topic", "measure", "value")),
     ("scores", ("run", "measure", "value", "human_low")),  # corrected by few labels
     ("runs", ("run", "topic", "doc", "score")),
+    ("orders", ("left", "right", "won")),
     ("judgements", ("doc", "assessor", "grade")),
+    ("orders", ("topic", "doc", "assessor", "chosen")),
     ("qrels", ("topic", "doc", "grade", "score")),  # of dicts, whole numbers: see nested.py
     ("runs", ("topic", "doc", "score")),
     ("qrels", ("topic", "doc", "grade")),
@@ -41,7 +43,8 @@ _KINDS_BY_COLUMNS = (
     ("orders", ("topic", "better", "worse", "assessor")),
 )
 _COLLECTION = ("qrels", "corpus", "queries")  # folders of BEIR, MTEB and their kin
-_KINDS_BY_WIDTH = {4: "judgements", 6: "runs"}  # without a header, as TREC has them
+_KINDS_BY_WIDTH = {3: "runs", 4: "judgements", 6: "runs"}  # no header, as TREC and MS MARCO have
+_FEW = 50  # lines by which ranks are told from grades
 _BEIR = {"query_id", "corpus_id", "score"}
 _RANX = {"q_id", "doc_id", "score"}
 
@@ -63,7 +66,7 @@ def kind_of(source: Source, format: str | None = None) -> str:
     names = form.fields(source)
     if form.headed or is_header(names):
         return _by_names(source, names)
-    if len(names) in _KINDS_BY_WIDTH:
+    if len(names) in _KINDS_BY_WIDTH and (len(names) != 3 or _has_ranks(source)):
         return _KINDS_BY_WIDTH[len(names)]
     raise source.error(
         f"cannot tell what this is: {len(names)} columns and no header that is known; judgements "
@@ -166,6 +169,16 @@ def _names_assessors(source: str | Path | Source, format: str | None) -> bool:
 
 def _of_qrels(grading: dict[str, Any]) -> dict[str, Any]:
     return {name: grading[name] for name in ("grades", "missing", "cut") if name in grading}
+
+
+def _has_ranks(source: Source) -> bool:
+    """Whether the third of three columns counts 1, 2, ... and so is no grade."""
+    lines = [line.split() for line in source.start.decode("utf-8", "ignore").splitlines()[:_FEW]]
+    rows = [line for line in lines if len(line) == 3]
+    if any(not rank.isdigit() for _, _, rank in rows):
+        return False
+    seen = [(topic, rank) for topic, _, rank in rows]
+    return len(set(seen)) == len(seen) and {rank for _, rank in seen} != {"0"}
 
 
 def _has_fractions(source: Source) -> bool:

@@ -59,6 +59,7 @@ class Wanted:
     needed: tuple[str, ...]
     optional: tuple[str, ...] = ()
     plain: tuple[str, ...] = ()
+    shorter: tuple[str, ...] = ()  # another order, of a file with as few columns
     others: str = ""  # a pattern of further columns that are kept
     stated: bool = False  # the command line has --columns for it
     graded: bool = False  # grades may be words, or missing
@@ -177,6 +178,8 @@ def _of_file(source: Source, wanted: Wanted, reading: Reading) -> Table:
     first = form.fields(source)
     is_header = len(recognised(first, wanted.names)) >= min(2, len(wanted.needed))
     if reading.columns is None and not is_header and not reading.wide:
+        if wanted.shorter and len(first) == len(wanted.shorter):
+            return _in_order(source, form, wanted.shorter, wanted, reading)
         longer = wanted.noun == "runs" and form.name == "trec" and len(first) > len(wanted.plain)
         if len(first) != len(wanted.plain) and not longer:
             raise source.error(_no_header(first, wanted), line=1)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Words = str | Mapping[str, int | None] | None
 MISSING = ("skip", "error")
 FRACTIONS = ("refuse", "weights")
+NOMINAL = "nominal"  # in the place of words: they have no order
 _LEFT_OUT = "_"
 _NO_GRADE = ("", "nan", "na", "n/a", "null", "<na>")  # what programs write where there is none
 _SHOWN = 12
@@ -67,7 +68,7 @@ class Grading:
 
 def graded(tables: Sequence[Table], grading: Grading) -> list[Table]:
     """The tables with whole numbers as grades, without the rows that have none."""
-    words = meaning(grading.words)
+    words = _names(tables) if grading.words == NOMINAL else meaning(grading.words)
     parts = [_in_bytes(_in_numbers(_of_buckets(table), words)) for table in tables]
     known = {} if words else _known_words(parts)
     if known:
@@ -85,6 +86,18 @@ def graded(tables: Sequence[Table], grading: Grading) -> list[Table]:
     return parts
 
 
+def _names(tables: Sequence[Table]) -> dict[str, int | None]:
+    """Words without an order, numbered from 0 on in the order of the alphabet; that is said."""
+    words = sorted({word for table in tables for word in words_of(table, HIGHEST + 2)})
+    if len(words) > HIGHEST + 1:
+        raise FormatError(f"more than {HIGHEST + 1} different labels", file=_where(tables))
+    listed = ", ".join(f"{word} = {number}" for number, word in enumerate(words[:_SHOWN]))
+    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
+    if words:
+        say(f"{_where(tables)}: labels without an order, as numbers: {listed}{more}")
+    return {plain(word): number for number, word in enumerate(words)}
+
+
 def _where(parts: Sequence[Table]) -> str:
     more = f" and {len(parts) - 1} more" if len(parts) > 1 else ""
     return parts[0].origin.name + more
@@ -100,7 +113,7 @@ def plain(word: str) -> str:
 
 def meaning(words: Words) -> dict[str, int | None]:
     """What each word means, as `plain` writes it; None: its judgements are left out."""
-    if words is None:
+    if words is None or words == NOMINAL:
         return {}
     if isinstance(words, str):
         stated = [_parsed(part) for part in words.split(",") if part.strip()]
@@ -178,7 +191,8 @@ def _refuse_words(table: Table) -> None:
     row = column.is_in(words).arg_max() or 0
     raise table.origin.error(
         f"grade must be a whole number from {LOWEST} to {HIGHEST}, got {short(column[row])!r}; if "
-        f"grades are words, say what they mean: --grades '{stated(words)}' (_ leaves one out)"
+        f"grades are words, say what they mean: --grades '{stated(words)}' (_ leaves one out), or "
+        "--grades nominal if they have no order"
         f"{table.header_hint(row)}",
         row,
     )

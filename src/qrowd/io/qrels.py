@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import refuse_rows
+from qrowd.data.arrays import freeze, refuse_rows
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.provenance import Provenance
-from qrowd.data.qrels import Qrels, SoftQrels
+from qrowd.data.qrels import NOT_JUDGED, Qrels, QrelsSet, SoftQrels
 from qrowd.data.sample import BY, GOALS, UNIFORM, Choice, Decisions, Sample
 from qrowd.data.scale import BINARY, Scale
 from qrowd.data.teams import TeamLabels
@@ -29,6 +29,11 @@ _TREC = ("topic", "assessor", "doc", "grade")
 _P = re.compile(r"p\((-?\d+)\)")
 QRELS = Wanted(
     "qrels", needed=("topic", "doc", "grade"), optional=("assessor",), plain=_TREC, graded=True
+)
+SUBTOPICS = Wanted(
+    "qrels by subtopic",
+    needed=("topic", "subtopic", "doc", "grade"),
+    plain=("topic", "subtopic", "doc", "grade"),
 )
 PAIRS = Wanted("pairs", needed=("topic", "doc"), optional=("assessor", "grade"), plain=_TREC)
 PROBABILITIES = Wanted(
@@ -76,6 +81,32 @@ def read_qrels(
     reading = Reading(columns, format, grading=Grading(grades, missing, cut))
     qrels = _qrels_of(tables(source, QRELS, reading))
     return replace(qrels, provenance=read_provenance(source))
+
+
+def read_subtopics(
+    source: str | Path | Sequence[str | Path] | Any, *, format: str | None = None
+) -> QrelsSet:
+    """Qrels by subtopic, for `alpha_nDCG` and its kin: TREC's form, whose second column names it.
+
+    In a table the column is called `subtopic` or `iteration`.
+    """
+    parts = tables(source, SUBTOPICS, Reading(format=format))
+    indexes, codes = coded(parts, "topic", "doc", "subtopic")
+    pairs, pair = Pairs.from_codes(*indexes[:2], *codes[:2])
+    grade = np.concatenate([table.whole_numbers("grade") for table in parts])
+    subtopics, subtopic = indexes[2], codes[2]
+    dense = np.full((len(pairs), len(subtopics)), NOT_JUDGED, np.int8)
+    dense[pair, subtopic] = grade
+    clash = dense[pair, subtopic] != grade
+    with located([table.origin for table in parts]):
+        refuse_rows(
+            clash,
+            lambda row: (
+                f"{pairs.called(pair[row])} has two grades for subtopic "
+                f"{subtopics.names[subtopic[row]]}; keep one of them"
+            ),
+        )
+    return QrelsSet(pairs, "subtopic", subtopics, dense=freeze(dense, np.int8))
 
 
 def _qrels_of(parts: Sequence[Table]) -> Qrels:

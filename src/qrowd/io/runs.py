@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qrowd.data.arrays import Codes
+from qrowd.data.arrays import Codes, Floats, refuse_rows
 from qrowd.data.index import Index
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import ALL, MEAN, Scores
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 RUNS = Wanted(
     "runs",
     needed=("topic", "doc", "score"),
-    optional=("run",),
+    optional=("run", "rank"),
     plain=("topic", "Q0", "doc", "rank", "score", "run"),
+    shorter=("topic", "doc", "rank"),  # MS MARCO's
+    instead={"score": ("rank",)},
 )
 NAMES = ("auto", "tag", "file")
 AXES = ("assessor", "draw")
@@ -45,20 +47,42 @@ def read_runs(
 ) -> RunSet:
     """Runs from TREC's six columns (one or many per file, many files), a table or a data frame.
 
+    Without scores, as in MS MARCO's three columns (topic, document, rank), ranks give the order.
+
     A run's name is its tag (`names="tag"`), or the name of its file (`names="file"`). By default it
     is the tag, but files that share a tag are named after the file, with a warning.
     """
     require_choice("names", names, NAMES)
     parts = tables(source, RUNS, Reading(format=format))
-    scores = np.concatenate([table.numbers("score") for table in parts])
+    scores = np.concatenate(
+        [table.numbers("score") if "score" in table else -table.numbers("rank") for table in parts]
+    )
     runs, run = encoded(stacked(parts, "run", _named_by_file(parts, names)))
     (topics, documents), (topic, document) = coded(parts, "topic", "doc")
+    by_rank = any("score" not in table for table in parts)
     origins = [table.origin for table in parts]
     say_what_is_odd(origins[0].name, runs=runs, topics=topics, documents=documents)
     _say_of_lone_tags(origins[0].name, runs, run)
     del parts  # millions of strings
     with located(origins):
+        if by_rank:
+            _refuse_equal_ranks(run, topic, scores)
         return RunSet.from_codes((runs, topics, documents), (run, topic, document), scores)
+
+
+def _refuse_equal_ranks(run: Codes, topic: Codes, scores: Floats) -> None:
+    """An error where a list has a rank twice: these are grades, perhaps, and no run."""
+    rows = np.stack([run, topic, scores], axis=1)
+    _, first = np.unique(rows, axis=0, return_index=True)
+    again = np.ones(len(rows), np.bool_)
+    again[first] = False
+    refuse_rows(
+        again,
+        lambda row: (
+            f"rank {-scores[row]:g} is twice in one list; three columns without a header are "
+            "topic, document and rank: qrels have four, or a header"
+        ),
+    )
 
 
 def _say_of_lone_tags(where: str, runs: Index, run: Codes) -> None:

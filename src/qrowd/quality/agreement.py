@@ -1,15 +1,17 @@
-"""How far assessors agree with one another: raw, Fleiss, Krippendorff, Gwet."""
+"""How far assessors agree with one another: raw, Fleiss, Krippendorff, Gwet, Conger."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from qrowd.comparison.significance import interval
-from qrowd.data.arrays import Array, Floats, Offsets, over
+from qrowd.data.arrays import Array, Floats, Mask, Offsets, over
+from qrowd.data.frames import Coded, Framed
+from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.errors import ParameterError, require_choice
 from qrowd.quality.behaviour import crossed
@@ -24,18 +26,22 @@ COEFFICIENTS = (
     "alpha-interval",
     "alpha-ratio",
     "ac1",
+    "bp",
+    "conger",
 )
+WEIGHTS = ("identity", "linear", "quadratic", "ordinal", "radical")
 MOST_TOPICS = 2000
 _CELLS = 4_000_000  # of topics x count vectors at a time
 
 
 @dataclass(frozen=True)
 class Coefficient:
-    """One coefficient and its bootstrap interval (NaN where it is not defined)."""
+    """One coefficient, its bootstrap interval and standard error (NaN where not defined)."""
 
     value: float
     low: float
     high: float
+    se: float = np.nan
 
     def __str__(self) -> str:
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
@@ -59,12 +65,12 @@ class Agreement(Readable):
         """One row per coefficient; per topic too, if that was asked for, `all` first."""
         groups = {"all": self.overall, **self.per_topic}
         rows = [
-            {"topic": topic, "coefficient": name, "value": c.value, "low": c.low, "high": c.high}
+            {"topic": topic, "coefficient": name, **asdict(c)}
             for topic, values in groups.items()
             for name, c in values.items()
         ]
         shown = ("topic",) if self.per_topic else ()
-        names = (*shown, "coefficient", "value", "low", "high")
+        names = (*shown, "coefficient", "value", "low", "high", "se")
         return {name: [row[name] for row in rows] for name in names}
 
     def __str__(self) -> str:
@@ -77,6 +83,7 @@ def agreement(
     judgements: Judgements,
     *,
     coefficients: tuple[str, ...] = COEFFICIENTS,
+    weights: str | Sequence[Sequence[float]] | Array = "identity",
     per_topic: bool = False,
     bootstrap: int = 1000,
     level: float = 0.9,
@@ -88,11 +95,18 @@ def agreement(
     `resample="pairs"` draws pairs; `"topics"` draws whole topics, which is wider and honest
     where pairs of one topic are alike. `bootstrap=0` leaves the intervals out (NaN); so do
     single topics where there are more than `MOST_TOPICS` of them.
+
+    `weights` say how far two grades agree: `linear`, `quadratic`, `ordinal`, `radical`, or a square
+    of numbers from 0 to 1, 1 on its diagonal. They count for all but Krippendorff's alpha, which
+    has its levels; Gwet's AC1 is his AC2 then, and Conger's kappa of two assessors Cohen's weighted
+    kappa. Standard errors are Gwet's (2014); the interval of Conger's kappa is made of its error.
     """
     _check(coefficients, bootstrap, level, resample)
     random = np.random.default_rng(seed)
     counts, topic = counts_of(judgements), judgements.pairs.topic
     grades = np.array(judgements.scale.grades)
+    weigh = weights_of(weights, grades)
+    by_counts = tuple(name for name in coefficients if name != "conger")
     rows, back = _distinct(counts)
     occurs = np.bincount(back, minlength=len(rows))
     if resample == "topics":
@@ -102,7 +116,11 @@ def agreement(
         draws = _drawn(np.ones(len(by_topic), np.int64), bootstrap, random) @ by_topic
     else:
         draws = _drawn(occurs, bootstrap, random)
-    overall = _coefficients(rows, occurs, draws, coefficients, grades, level)
+    overall = _coefficients(rows, occurs, draws, by_counts, grades, weigh, level)
+    if "conger" in coefficients:
+        overall["conger"] = conger(judgements, weigh, level)
+        if resample == "topics":  # its error is over pairs
+            overall["conger"] = replace(overall["conger"], low=np.nan, high=np.nan)
     several = int((counts.sum(axis=1) > 1).sum())
     choice = judgements.choice
     notes = choice.caution("agreement") if choice is not None else ()
@@ -110,7 +128,7 @@ def agreement(
     if not per_topic:
         return whole
     if len(judgements.topics) > MOST_TOPICS:
-        topics = _without_intervals(judgements, rows, back, coefficients)
+        topics = _without_intervals(judgements, rows, back, by_counts, weigh)
         note = f"topics have no intervals by themselves: there are more than {MOST_TOPICS}"
         return replace(whole, per_topic=topics, notes=(*notes, *([note] if bootstrap else [])))
     starts, of_topic = judgements.pairs.topic_starts, {}
@@ -118,7 +136,12 @@ def agreement(
         inside = np.bincount(back[starts[code] : starts[code + 1]], minlength=len(rows))
         here = inside > 0
         drawn = _drawn(inside[here], bootstrap, random)
-        of_topic[name] = _coefficients(rows[here], inside[here], drawn, coefficients, grades, level)
+        of_topic[name] = _coefficients(
+            rows[here], inside[here], drawn, by_counts, grades, weigh, level
+        )
+        if "conger" in coefficients:
+            one = judgements.select(topic[judgements.pair] == code)
+            of_topic[name]["conger"] = conger(one, weigh, level)
     return replace(whole, per_topic=of_topic)
 
 
@@ -142,7 +165,11 @@ def _check(coefficients: tuple[str, ...], bootstrap: int, level: float, resample
 
 
 def _without_intervals(
-    judgements: Judgements, rows: Offsets, back: Offsets, names: tuple[str, ...]
+    judgements: Judgements,
+    rows: Offsets,
+    back: Offsets,
+    names: tuple[str, ...],
+    weights: Floats,
 ) -> dict[str, Mapping[str, Coefficient]]:
     """The coefficients of each of very many topics, a block of them at a time."""
     grades, topic_of = np.array(judgements.scale.grades), judgements.pairs.topic.astype(np.int64)
@@ -155,10 +182,12 @@ def _without_intervals(
         cells = (topic_of[inside] - lo) * len(rows) + back[inside]
         times = np.bincount(cells, minlength=(hi - lo) * len(rows)).reshape(hi - lo, len(rows))
         for name in names:
-            values[name].append(coefficient(name, grades)(rows, times))
+            values[name].append(coefficient(name, grades, weights)(rows, times))
     columns = {name: np.concatenate(parts).tolist() for name, parts in values.items()}
     return {
-        topic: {name: Coefficient(columns[name][at], np.nan, np.nan) for name in names}
+        topic: {
+            _called(name, weights): Coefficient(columns[name][at], np.nan, np.nan) for name in names
+        }
         for at, topic in enumerate(judgements.topics)
     }
 
@@ -169,14 +198,22 @@ def _coefficients(
     draws: Offsets,
     names: tuple[str, ...],
     grades: Array,
+    weights: Floats,
     level: float,
 ) -> dict[str, Coefficient]:
     result = {}
     for name in names:
-        value = coefficient(name, grades)
+        value = coefficient(name, grades, weights)
         low, high = interval(value(rows, draws), level) if len(draws) else (np.nan, np.nan)
-        result[name] = Coefficient(float(value(rows, occurs)[0]), float(low), float(high))
+        own = float(value(rows, occurs)[0])
+        error = standard_error(name, rows, occurs, weights) if name in _CHANCE else np.nan
+        result[_called(name, weights)] = Coefficient(own, float(low), float(high), error)
     return result
+
+
+def _called(name: str, weights: Floats) -> str:
+    """Gwet's name of his coefficient with weights."""
+    return "ac2" if name == "ac1" and (weights != np.eye(len(weights))).any() else name
 
 
 def _distinct(counts: Offsets) -> tuple[Offsets, Offsets]:
@@ -203,11 +240,37 @@ def _drawn(occurs: Offsets, n: int, random: np.random.Generator) -> Offsets:
 # --- coefficients of count vectors, each so many times --------------------------------------------
 
 
-def coefficient(name: str, grades: Array) -> Callable[[Array, Array | None], Floats]:
+def coefficient(
+    name: str, grades: Array, weights: Floats | None = None
+) -> Callable[[Array, Array | None], Floats]:
     """The function of a coefficient, of count vectors and how often they count."""
     if name.startswith("alpha-"):
         return lambda counts, times: alpha(counts, grades, name[6:], times)
-    return {"raw": raw, "fleiss": fleiss, "ac1": ac1}[name]
+    return lambda counts, times: corrected(name, counts, times, weights)
+
+
+def weights_of(wanted: str | Sequence[Sequence[float]] | Array, grades: Array) -> Floats:
+    """How far each two grades agree, from 0 to 1 (Gwet 2014); own ones are checked."""
+    size = len(grades)
+    if not isinstance(wanted, str):
+        own = np.asarray(wanted, np.float64)
+        if own.shape != (size, size) or not np.array_equal(own, own.T):
+            raise ParameterError(
+                f"weights must be {size} rows of {size} numbers that mirror each other, as there "
+                f"are the grades {' '.join(map(str, grades))}; got the shape {own.shape}"
+            )
+        if not ((own >= 0) & (own <= 1)).all() or not (np.diag(own) == 1).all():
+            raise ParameterError("weights must lie between 0 and 1, and be 1 for equal grades")
+        return own
+    require_choice("weights", wanted, WEIGHTS)
+    if wanted == "ordinal":  # by how many couples of grades lie between two
+        steps = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
+        gap = (steps * (steps + 1) / 2).astype(np.float64)
+    else:
+        gap = np.abs(np.subtract.outer(grades, grades)).astype(np.float64)
+        power = {"identity": 0.0, "linear": 1.0, "quadratic": 2.0, "radical": 0.5}[wanted]
+        gap = np.where(gap > 0, gap**power, 0.0)
+    return np.asarray(1 - gap / max(gap.max(), 1e-300))
 
 
 def counts_of(judgements: Judgements) -> Offsets:
@@ -216,38 +279,161 @@ def counts_of(judgements: Judgements) -> Offsets:
     return crossed(single.pair, single.grade, (len(single.pairs), len(single.scale)))
 
 
-def raw(counts: Array, times: Array | None = None) -> Floats:
-    r"""The mean over pairs of the share of agreeing couples of judgements.
+# The chance of agreeing with a grade by chance, from the shares of grades and the weights.
+_CHANCE: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "raw": lambda shares, weights: 0 * shares,
+    "fleiss": lambda shares, weights: shares @ weights,
+    "ac1": lambda shares, weights: (
+        (1 - shares) * weights.sum() / max(len(weights) * (len(weights) - 1), 1)
+    ),
+    "bp": lambda shares, weights: 0 * shares + weights.mean(),
+}
 
-    $$ P_i = \frac{\sum_k n_{ik}(n_{ik}-1)}{n_i(n_i-1)} $$ for pairs with two judgements or more.
+
+def corrected(
+    name: str, counts: Array, times: Array | None = None, weights: Floats | None = None
+) -> Floats:
+    r"""A coefficient that compares agreement with what chance gives, $(P - P_e)/(1 - P_e)$.
+
+    $P$ is the mean over pairs with two judgements or more of
+    $\sum_k n_{ik}(\sum_l w_{kl} n_{il} - 1) / (n_i(n_i - 1))$, and with $\pi_k$ the mean over pairs
+    of the share of grade k, $P_e$ is 0 (`raw`), $\sum_{kl} w_{kl}\pi_k\pi_l$ (`fleiss`: Fleiss
+    1971), $\sum_{kl} w_{kl} \sum_k \pi_k(1-\pi_k)/(K(K-1))$ (`ac1`: Gwet 2008, which stays near the
+    raw agreement where nearly all answers are the same) or $\sum_{kl} w_{kl}/K^2$ (`bp`: Brennan &
+    Prediger 1981).
     """
-    weight = _weights(counts, times)
-    total = counts.sum(axis=1)
-    several = total > 1
-    share = np.zeros(len(counts))
-    agreeing = (counts * (counts - 1)).sum(axis=1)
-    share[several] = agreeing[several] / (total * (total - 1))[several]
-    return _ratio(weight @ share, weight @ several.astype(np.float64))
-
-
-def fleiss(counts: Array, times: Array | None = None) -> Floats:
-    r"""Fleiss' kappa (1971), for any number of judgements per pair.
-
-    $$ \kappa = (\bar P - P_e)/(1 - P_e), \quad P_e = \sum_k \pi_k^2 $$ where $\pi_k$ is the mean
-    over pairs of the share of grade k. With equal numbers per pair it is Fleiss' own.
-    """
-    expected = (_shares(counts, times) ** 2).sum(axis=1)
-    return _corrected(raw(counts, times), expected)
-
-
-def ac1(counts: Array, times: Array | None = None) -> Floats:
-    r"""Gwet's AC1 (2008): as Fleiss' kappa with $P_e = \sum_k \pi_k(1-\pi_k)/(K-1)$.
-
-    It stays near the raw agreement where nearly all answers are the same, where kappa collapses.
-    """
+    weights = np.eye(counts.shape[1]) if weights is None else weights
+    by = _weights(counts, times)
+    share, several = _agreeing(counts, weights)
+    observed = _ratio(by @ share, by @ several.astype(np.float64))
     shares = _shares(counts, times)
-    expected = (shares * (1 - shares)).sum(axis=1) / (counts.shape[1] - 1)
-    return _corrected(raw(counts, times), expected)
+    expected = (shares * _CHANCE[name](shares, weights)).sum(axis=1)
+    return _ratio(observed - expected, 1 - expected)
+
+
+def _agreeing(counts: Array, weights: Floats) -> tuple[Floats, Mask]:
+    """The share of agreeing couples of judgements of each row, and which rows have a couple."""
+    total = counts.sum(axis=1)
+    several = np.asarray(total > 1)
+    agreeing = (counts * (counts @ weights - 1)).sum(axis=1)
+    return over(agreeing, total * (total - 1), 0.0), several
+
+
+def standard_error(name: str, counts: Array, times: Array, weights: Floats) -> float:
+    """Of a coefficient over pairs (Gwet 2014): the rows are pairs, each so many times."""
+    judged = counts.sum(axis=1) > 0
+    counts, times = counts[judged], np.asarray(times)[judged]
+    (shares,) = _shares(counts, times)
+    chance = _CHANCE[name](shares, weights)
+    return _error_of(counts, times, weights, counts @ chance / counts.sum(axis=1), shares @ chance)
+
+
+def _error_of(
+    counts: Array, times: Array, weights: Floats, chances: Floats, chance: float
+) -> float:
+    """`chances` are each pair's part in the chance of agreeing, whose mean is `chance`."""
+    share, several = _agreeing(counts, weights)
+    n, couples = times.sum(), times @ several
+    if n < 2 or couples == 0 or chance > 1 - 1e-12:
+        return np.nan
+    value = (times @ share / couples - chance) / (1 - chance)
+    own = n / couples * (share - chance * several) / (1 - chance)
+    own -= 2 * (1 - value) * (chances - chance) / (1 - chance)
+    return float(np.sqrt(times @ (own - value) ** 2 / (n * (n - 1))))
+
+
+def conger(
+    judgements: Judgements, weights: Floats | None = None, level: float = 0.9
+) -> Coefficient:
+    r"""Conger's kappa (1980): chance is the mean over couples of assessors of Cohen's.
+
+    $$P_e = \frac{1}{r(r-1)} \sum_{g \ne h} \sum_{kl} w_{kl}\, p_{gk}\, p_{hl}$$ with $p_{gk}$ the
+    share of grade k among the answers of assessor g. Its interval is the value plus and minus
+    Student's quantile of the standard error.
+    """
+    from scipy.stats import t as student
+
+    single = judgements.one_each()
+    counts = crossed(single.pair, single.grade, (len(single.pairs), len(single.scale)))
+    weights = np.eye(counts.shape[1]) if weights is None else weights
+    kept = counts.sum(axis=1) > 0
+    counts, n = counts[kept], int(kept.sum())
+    by = crossed(single.assessor, single.grade, (len(single.assessors), len(single.scale)))
+    number = by.sum(axis=1)
+    raters = int((number > 0).sum())
+    if raters < 2 or n < 2:
+        return Coefficient(np.nan, np.nan, np.nan)
+    shares = over(by, number[:, None], 0.0)
+    total = shares.sum(axis=0)
+    others = (total - shares) @ weights / (raters * (raters - 1))  # [assessors, grades]
+    chance = float((shares * others).sum())
+    share, several = _agreeing(counts, weights)
+    value = float(_ratio(share.sum() / max(several.sum(), 1) - chance, np.asarray(1 - chance)))
+    # each pair's part: an answer, less what its assessor answers anyhow where this one answered
+    own = (others * shares).sum(axis=1)
+    part = others[single.assessor, single.grade] - own[single.assessor]
+    parts = np.bincount(single.pair, part * n / number[single.assessor], len(single.pairs))
+    error = _error_of(counts, np.ones(n), weights, parts[kept] + own.sum(), chance)
+    half = error * float(student.ppf((1 + level) / 2, n - 1))
+    return Coefficient(value, value - half, min(1.0, value + half), error)
+
+
+def pair_agreement(
+    judgements: Judgements, skills: Sequence[float] | Array | None = None
+) -> Pairwise:
+    r"""How far the answers of each pair agree: the vote, its consistency and its uncertainty.
+
+    `uncertainty` is the entropy of the answers (in nats), 0 where all are the same. `consistency`
+    is the probability of the commonest grade, if assessor w is right with probability $s_w$ and
+    otherwise says each other grade as often: $s_w$ are the `skills`, by default how often each
+    answered as the majority. Both as in crowd-kit, whose ties may go to another grade.
+    """
+    single = judgements.one_each()
+    counts = counts_of(judgements)
+    size = counts.shape[1]
+    vote = counts.argmax(axis=1)
+    if skills is None:
+        right = np.bincount(single.assessor, vote[single.pair] == single.grade)
+        skills = over(right, np.bincount(single.assessor), np.nan)
+    skill = np.asarray(skills, np.float64)
+    if skill.shape != (len(single.assessors),):
+        raise ParameterError(
+            f"skills must have one number for each of {len(single.assessors)} assessors, in the "
+            f"order of judgements.assessors; got the shape {skill.shape}"
+        )
+    with np.errstate(divide="ignore"):
+        right = np.log(skill[single.assessor])
+        wrong = np.log((1 - skill[single.assessor]) / max(size - 1, 1))
+    belief = np.zeros(counts.shape)
+    for grade in range(size):
+        said = np.where(single.grade == grade, right, wrong)
+        np.add.at(belief[:, grade], single.pair, said)
+    top = belief.max(axis=1, keepdims=True)
+    chance = np.where(np.isfinite(top), np.exp(belief - np.where(np.isfinite(top), top, 0)), 0.0)
+    consistency = over(chance[np.arange(len(vote)), vote], chance.sum(axis=1), 0.0)
+    shares = over(counts, counts.sum(axis=1)[:, None], 0.0)
+    uncertainty = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)
+    grades = np.array(judgements.scale.grades)[vote]
+    return Pairwise(judgements.pairs, counts.sum(axis=1), grades, consistency, uncertainty)
+
+
+@dataclass(frozen=True, eq=False)
+class Pairwise(Framed):
+    """`topic doc judgements grade consistency uncertainty` of every pair."""
+
+    pairs: Pairs
+    judgements: Offsets
+    grade: Array
+    consistency: Floats
+    uncertainty: Floats
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def frame_columns(self) -> dict[str, Coded | Array]:
+        """One row per pair."""
+        names = ("judgements", "grade", "consistency", "uncertainty")
+        return {**self.pairs.frame_columns(), **{name: getattr(self, name) for name in names}}
 
 
 def alpha(
@@ -305,10 +491,6 @@ def _shares(counts: Array, times: Array | None) -> Floats:
     judged = total > 0
     shares = counts[judged] / total[judged, None]
     return _ratio(weight[:, judged] @ shares, weight[:, judged].sum(axis=1)[:, None])
-
-
-def _corrected(observed: Floats, expected: Floats) -> Floats:
-    return _ratio(observed - expected, 1 - expected)
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

@@ -35,7 +35,13 @@ class Coins:
         return abs(gain) <= self.tol * votes
 
 
-@method("one-coin", paper="Xia et al. 2011", uses=("gold", "priors"), assumes_independence=True)
+@method(
+    "one-coin",
+    paper="Xia et al. 2011",
+    uses=("gold", "priors"),
+    aliases={"OneCoinDawidSkene": "one-coin(labels='soft', prior='learned')"},
+    assumes_independence=True,
+)
 class OneCoin(Coins):
     r"""One coin per assessor: EM with a single accuracy each, labels hard as in the paper.
 

@@ -16,7 +16,7 @@ from qrowd.data.orders import Orders
 from qrowd.registry import method, param
 
 
-@method("crowd-bt", paper="Chen et al. 2013")
+@method("crowd-bt", paper="Chen et al. 2013", aliases={"NoisyBradleyTerry": "crowd-bt"})
 class CrowdBT:
     r"""Crowd-BT: Bradley and Terry's model with an accuracy of each assessor.
 

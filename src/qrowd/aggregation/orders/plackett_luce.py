@@ -25,7 +25,11 @@ Stages = tuple[Array, Array, Array, Array, Array]
 """(outcome, column, share) of each feature; the stage of each outcome, and whether chosen."""
 
 
-@method("plackett-luce", paper="Luce 1959; Plackett 1975; Davidson 1970")
+@method(
+    "plackett-luce",
+    paper="Luce 1959; Plackett 1975; Davidson 1970",
+    aliases={"BradleyTerry": "plackett-luce"},
+)
 class PlackettLuce:
     r"""Plackett and Luce's model: each place is a choice among the documents that are left.
 

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from qrowd.data.arrays import Floats
 from qrowd.data.scale import Scale
+from qrowd.errors import UsageError
 from qrowd.evaluation.expectation import Quadrature
-from qrowd.evaluation.measure import MOST_RANKS, Measure, OfFirst, share
+from qrowd.evaluation.measure import DEEPEST, MOST_RANKS, Measure, OfFirst, share
 from qrowd.evaluation.relevance import Certain, Random
 from qrowd.registry import measure, param
+
+POINTS = tuple(point / 10 for point in range(11))
 
 
 @measure("AP", paper="Harman 1992; Ferrante, Ferro & Losiouk 2019", aliases={"MAP": "AP"})
@@ -115,3 +120,71 @@ class Bpref(Measure):
         others = case.recall_base(0) - base
         kernels.preferences(at.starts, at.row, case.grades, self.level, base, others, sums)
         return share(sums, base)
+
+
+@measure("GMAP", paper="Robertson 2006", over_topics="geometric")
+class GMAP(AP):
+    """Geometric mean average precision: on a topic AP, over topics its geometric mean.
+
+    Equal to trec_eval's `gm_map`; a topic counts as 0.00001 at least.
+    """
+
+
+@measure("GMBpref", paper="Robertson 2006; Buckley & Voorhees 2004", over_topics="geometric")
+class GMBpref(Bpref):
+    """On a topic `Bpref`, over topics its geometric mean: trec_eval's `gm_bpref`."""
+
+
+@measure("IPrec", paper="van Rijsbergen 1979")
+class IPrec(Measure):
+    r"""Interpolated precision at a recall: the best precision at this recall or a higher one.
+
+    `IPrec@0.1` is trec_eval's `iprec_at_recall_0.10`: the number of relevant documents that make
+    the recall $r$ is $\lfloor rR + 0.9 \rfloor$. The eleven points of a curve are
+    `IPrec@0.0` to `IPrec@1.0`, in short `iprec_at_recall`.
+    """
+
+    needs_cutoff = True
+
+    cutoff: float | None = param(None, "the recall", at_least=0, at_most=1)
+    rel: int = param(1, "the lowest grade that is relevant", at_least=0)
+    judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
+
+    @property
+    def depth(self) -> int:
+        """The whole list."""
+        return DEEPEST
+
+    def check(self) -> None:
+        """Raise a `UsageError` without a recall."""
+        if self.cutoff is None:
+            raise UsageError(f"{self!r} needs a recall, as in {self!r}@0.1")
+
+    def score(self, case: Certain) -> Floats:
+        assert self.cutoff is not None
+        return np.asarray(interpolated(case, self.level, (self.cutoff,))[0])
+
+
+@measure("IAP", paper="van Rijsbergen 1979")
+class IAP(Measure):
+    """Mean of the interpolated precision at the recalls 0, 0.1, ..., 1: trec_eval's `11pt_avg`."""
+
+    rel: int = param(1, "the lowest grade that is relevant", at_least=0)
+    judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
+
+    def score(self, case: Certain) -> Floats:
+        return np.asarray(interpolated(case, self.level, POINTS).mean(axis=0))
+
+
+def interpolated(case: Certain, level: int, recalls: Sequence[float]) -> Floats:
+    """[recalls, runs, columns]."""
+    found = np.cumsum(case.relevant(level), axis=0)
+    best = np.zeros((len(recalls), *case.shape))
+    if len(found):
+        precision = found / np.arange(1, len(found) + 1)[:, None, None]
+        # lists that are shorter than the longest end before it
+        precision[np.arange(len(found))[:, None] >= case.ranked.lengths] = 0.0
+        for at, recall in enumerate(recalls):
+            enough = found >= (recall * case.recall_base(level) + 0.9).astype(np.int64)
+            best[at] = np.where(enough, precision, 0.0).max(axis=0)
+    return best

@@ -204,3 +204,82 @@ class NDCG(OfGains):
             "expectation of nDCG"
         )
         return (ratio, self._above_one("ideal")) if unjudged else (ratio,)
+
+
+@measure("RnDCG", paper="trec_eval")
+class RNDCG(OfGains):
+    """Mean of nDCG at the ranks where the ideal ranking goes from one gain to the next.
+
+    Equal to trec_eval's `Rndcg`: with 5 documents of grade 2 and 3 of grade 1, the mean of nDCG@5,
+    nDCG@8 and, where the list is longer, nDCG of the whole.
+    """
+
+    def score(self, case: Certain) -> Floats:
+        dcg, ideal, gain = self._curves(case)
+        ends = np.ones(gain.shape, np.bool_)
+        ends[:-1] = gain[1:] != gain[:-1]
+        ends[gain == 0] = False
+        result = np.zeros(case.shape)
+        for column, last in enumerate(ends.T):
+            at = np.flatnonzero(last)
+            if len(at):
+                values = dcg[at, :, column] / ideal[at, column][:, None]
+                longer = case.ranked.lengths > at[-1] + 1
+                whole = np.where(longer, dcg[-1, :, column] / ideal[-1, column], 0.0)
+                result[:, column] = (values.sum(axis=0) + whole) / (len(at) + longer)
+        return result
+
+    def _curves(self, case: Certain) -> tuple[Floats, Floats, Floats]:
+        """DCG[ranks, runs, columns], ideal DCG and ideal gain[ranks, columns], all equally long."""
+        by_grade = self.by_grade
+        gain = by_grade[case.grades.astype(np.int64) - NOT_JUDGED]
+        size = max(len(gain), case.ranked.depth)
+        ideal = np.zeros((size, gain.shape[1]))
+        ideal[: len(gain)] = -np.sort(-gain, axis=0)
+        discount = discounts(size, self.dcg, self.base)[:, None]
+        own = np.zeros((size, *case.shape))
+        own[: case.ranked.depth] = case.along(by_grade)
+        dcg = np.cumsum(own / discount[:, :, None], axis=0)
+        return dcg, np.cumsum(ideal / discount, axis=0), ideal
+
+
+@measure("nDCGrel", paper="trec_eval")
+class NDCGrel(RNDCG):
+    """Mean of nDCG at the ranks of the relevant documents: trec_eval's `ndcg_rel`.
+
+    For a relevant document that was not retrieved it is that of the whole list.
+    """
+
+    def score(self, case: Certain) -> Floats:
+        dcg, ideal, gain = self._curves(case)
+        own = np.zeros(dcg.shape, np.bool_)
+        own[: case.ranked.depth] = case.along(self.by_grade) > 0
+        ndcg = share(dcg, np.repeat(ideal[:, None], dcg.shape[1], axis=1))
+        number = (gain > 0).sum(axis=0)
+        sums = (ndcg * own).sum(axis=0) + (number - own.sum(axis=0)) * ndcg[-1]
+        return share(sums, number)
+
+
+@measure("G", paper="trec_eval")
+class G(OfGains):
+    r"""Normalised gain: the less was missed above a document, the more its gain counts.
+
+    $$G = \sum_n \frac{g_n}{\log_2(2 + I_n - S_n)} \Bigm/ \sum_n g^*_n$$
+
+    with $S_n$ the sum of the gains down to rank $n$ and $I_n$ that of the ideal ranking, where each
+    rank adds 1 at least. Equal to trec_eval's `G`; of binary relevance (`binary=True`) its `binG`.
+    """
+
+    binary: bool = param(False, "every relevant document has the gain 1")
+    rel: int = param(1, "the lowest grade that is relevant, for binary", at_least=0)
+
+    def score(self, case: Certain) -> Floats:
+        by_grade = self.by_grade
+        if self.binary:
+            by_grade = (np.arange(NOT_JUDGED, HIGHEST + 1) >= self.level).astype(np.float64)
+        gain = by_grade[case.grades.astype(np.int64) - NOT_JUDGED]
+        ideal = np.zeros((max(case.ranked.depth, len(gain)), gain.shape[1]))
+        ideal[: len(gain)] = -np.sort(-gain, axis=0)
+        own = case.along(by_grade, self.depth)
+        missed = np.cumsum(np.maximum(ideal, 1), axis=0)[: len(own), None] - np.cumsum(own, axis=0)
+        return share((own / np.log2(2 + missed)).sum(axis=0), gain.sum(axis=0))

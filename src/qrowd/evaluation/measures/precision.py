@@ -32,7 +32,7 @@ class P(OfFirst):
         return np.asarray(p.sum(axis=1) / self.depth)
 
 
-@measure("R", paper="van Rijsbergen 1979", aliases={"Recall": "R"})
+@measure("R", paper="van Rijsbergen 1979", aliases={"Recall": "R", "SetR": "R"})
 class R(OfFirst):
     r"""Recall at k: the share of the relevant documents that is among the first k.
 
@@ -68,18 +68,22 @@ class Rprec(Measure):
       P\Bigl(\sum_{d \ne n} x_d = r - 1\Bigr),$$
 
     exact, with the distributions of the number of relevant documents from a discrete Fourier
-    transform.
+    transform. `Rprec(times=0.2)` is the precision at rank 0.2 R, rounded up: trec_eval's
+    `Rprec_mult_0.20`.
     """
 
     rel: int = param(1, "the lowest grade that is relevant", at_least=0)
+    times: float = param(1.0, "of R: the rank", above=0)
     judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
 
     def score(self, case: Certain) -> Floats:
-        base = case.recall_base(self.level)
+        base = (self.times * case.recall_base(self.level) + 0.9).astype(np.int64)
         return share(case.hits(self.level, base), base)
 
     def expectation(self, case: Random) -> Floats:
         self._refuse_unjudged(case)
+        if self.times != 1:
+            return super().expectation(case)  # which says what to do instead
         at = case.ranked
         worth = precision_at_recall_base(case.chance(self.level), at.depth)
         by_rank = worth[at.row, at.rank]

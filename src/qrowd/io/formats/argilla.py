@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,51 @@ class Argilla(Tool):
             frame = frame.with_columns(named.alias("assessor"))
             frame = frame.filter(~machine.fill_null(False) | pl.col("grade").is_not_null())
         return frame, []
+
+
+class Suggestions:
+    """Merged grades on their way back into a dataset, of which these are the records."""
+
+    def __init__(self, records: Sequence[Mapping[str, Any]]) -> None:
+        names = {name for record in records for name in _questions(record)}
+        self.question = recognised(sorted(names), ("grade",)).get("grade") or min(names, default="")
+        nested = [isinstance(record.get("responses"), Mapping) for record in records]
+        self.nested, self.records = any(nested), records
+        self.shown = names
+        self.at = [_shared(records[0]).get(role, "").split(".") for role in ("topic", "doc")]
+
+    @property
+    def words(self) -> list[str]:
+        """What people answered."""
+        words: list[Any] = []
+        for record in self.records:
+            if self.nested:
+                held = (record.get("responses") or {}).get(self.question) or []
+                words += [answer["value"] for answer in held]
+            else:
+                words += record.get(self.question + _LIST) or []
+        return [str(word) for word in words]
+
+    def pair(self, record: Mapping[str, Any]) -> tuple[str, str]:
+        """The topic and the document of a record."""
+        names = []
+        for path in self.at:
+            value: Any = record
+            for key in path:
+                value = value.get(key, "") if isinstance(value, Mapping) else ""
+            names.append(str(value))
+        return names[0], names[1]
+
+    def answered(
+        self, record: Mapping[str, Any], said: str, chance: float | None, by: str
+    ) -> dict[str, Any]:
+        """The record with a suggestion."""
+        if self.nested:
+            held = record.get("suggestions") or {}
+            own = {"value": said, "agent": by, "score": chance}
+            return {**record, "suggestions": {**held, self.question: own}}
+        at = f"{self.question}.suggestion"
+        return {**record, at: said, f"{at}.agent": by, f"{at}.score": chance}
 
 
 def _shared(record: Mapping[str, Any]) -> dict[str, str]:

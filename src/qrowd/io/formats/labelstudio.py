@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _CONTROL, _GOLD = "control", "ground truth"  # columns that are looked at, and left out
 _FLAT = {"annotator", "annotation_id", "created_at", "updated_at", "lead_time"}
 _OWN = {*_FLAT, "id"}
+_KINDS = ("choices", "rating", "number")  # of controls that ask for a grade
 
 
 class LabelStudio(Tool):
@@ -109,6 +110,49 @@ def _answers(data: Mapping[str, str], at: str, who: str) -> dict[str, str]:
 def _is_rating(held: Any) -> bool:
     first = held[0] if isinstance(held, list) and held else None
     return isinstance(first, Mapping) and bool(first.keys() & {"rating", "number"})
+
+
+class Predictions:
+    """Merged grades on their way back into a project, of which these are the tasks."""
+
+    def __init__(self, tasks: Sequence[Mapping[str, Any]]) -> None:
+        answers = [
+            result
+            for task in tasks
+            for each in [*(task.get("annotations") or []), *(task.get("predictions") or [])]
+            if isinstance(each, Mapping)
+            for result in each.get("result") or []
+            if result.get("type") in _KINDS
+        ]
+        names = list(dict.fromkeys(str(answer["from_name"]) for answer in answers))
+        control = recognised(names, ("grade",)).get("grade") or (names or [""])[0]
+        self.shown = [answer for answer in answers if answer["from_name"] == control]
+        data = recognised(list(tasks[0]["data"]), ("topic", "doc"))
+        self.topic, self.doc = data.get("topic"), data.get("doc")
+
+    @property
+    def words(self) -> list[str]:
+        """What people answered."""
+        choices = [answer["value"].get("choices") or ["0"] for answer in self.shown]
+        return [str(choice[0]) for choice in choices]
+
+    def pair(self, task: Mapping[str, Any]) -> tuple[str, str]:
+        """The topic and the document of a task."""
+        doc = task["data"].get(self.doc) if self.doc else task.get("id")
+        return str(task["data"].get(self.topic, "")), str(doc)
+
+    def answered(
+        self, task: Mapping[str, Any], said: str, chance: float | None, by: str
+    ) -> dict[str, Any]:
+        """The task with a prediction, as Label Studio imports it."""
+        shown = {name: self.shown[0][name] for name in ("from_name", "to_name", "type")}
+        kind = shown["type"]
+        value = {kind: [said] if kind == "choices" else float(said)}
+        prediction: dict[str, Any] = {"model_version": by, "result": [{**shown, "value": value}]}
+        if chance is not None:
+            prediction["score"] = chance
+        kept = {"id": task["id"]} if "id" in task else {}
+        return {**kept, "data": task["data"], "predictions": [prediction]}
 
 
 class LabelStudioTable(Tool):

@@ -66,6 +66,7 @@ _LOOK = {
     "errors": "/disputed",
     "sample": "/decisions",
 }
+_AGREEMENT = ("coefficient", "value", "low", "high")
 _LOOK_WHERE_UNKNOWN = {"right": "/experts", "agreement": "/coverage", "judges": "/coverage"}
 
 
@@ -214,7 +215,8 @@ def quality(visit: ReaderVisit) -> Response:
         picture=drawn(visit.storage, last, "assessors"),
         pictures=drawn(visit.storage, last, "speed"),
         kinds=[(kind, kinds[kind]) for kind in TYPES if kinds.get(kind)],
-        agreement=list(zip(*table.values(), strict=True)) if table else [],
+        # by name: what was stored before may lack columns, or have others
+        agreement=list(zip(*(table[name] for name in _AGREEMENT), strict=True)) if table else [],
         grades=listed([Text("office.quality.grade", n=n, grade=g) for g, n in grades.items()]),
         most_disputed=DISPUTED,
         methods=_methods(),
