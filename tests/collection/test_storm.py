@@ -49,6 +49,7 @@ PLANS = (
     PLAN.replace("[sets]", 'way = "ranked"\n[qualification]\nsets = 1\n[sets]'),
     PLAN.replace("[sets]", 'mode = "owner"\n[sets]').replace("target = 2", "target = 1"),
     PLAN.replace("[sets]", '[next]\npick = "margin"\nleast = 1\n[sets]'),
+    PLAN.replace("[sets]", 'mode = "hierarchy"\n[hierarchy]\ntraining = 1\nhours = 1\n[sets]'),
     PLAN.replace("budget = 100.00", "budget = 4.00")
     + '[checks.binary]\naction = "screen-out"\n[techniques]\nreview_share = 0.3\n'
     + "[checks]\nscreen_out_after = 1\n",

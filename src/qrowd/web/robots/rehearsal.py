@@ -115,7 +115,7 @@ def judge(
         if work.state == "draft":
             audit.perform(work, "robots", "launch")
         truth = truth_of(work, crowd.truth)
-        grades, began, rule = by_content(work, truth), work.now, work.plan.next
+        grades, began, plan = by_content(work, truth), work.now, work.plan
         files = CampaignFiles(store, folder, work.campaign)
     robots = make_robots(store, name, crowd, grades)
     chance = np.random.default_rng(crowd.seed + 1)
@@ -128,12 +128,13 @@ def judge(
         """What the process for jobs would do meanwhile."""
         nonlocal due
         progress(requests)
-        if rule.pick == "even" or clock.now < due:
+        if not plan.is_reordered or clock.now < due:
             return
-        due = clock.now + round(rule.refresh_minutes * MINUTE)
+        due = clock.now + round(plan.next.refresh_minutes * MINUTE)
         with contextlib.suppress(RuleError):  # nobody has judged anything yet
             # who wins under random grades means nothing: runs are left out
-            choose(store, files.campaign, "robots", pick="margin")
+            pick = "margin" if plan.next.pick == "systems" else ""
+            choose(store, files.campaign, "robots", pick=pick)
 
     def all_held() -> bool:
         with files.read() as work:
