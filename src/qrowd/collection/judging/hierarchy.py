@@ -46,6 +46,8 @@ from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import lease, own_revisions
 from qrowd.collection.judging.offer import order_of
 from qrowd.collection.plan.sections import HOUR
+from qrowd.errors import RuleError
+from qrowd.texts import Text
 
 ACT = "choose next"
 TOP = (2.0, 1.0)  # priorities of a topic's first bucket: before and after the least judgements
@@ -67,6 +69,15 @@ class TopicText:
     high: float | None = None
     tells: bool = False
     since: int | None = None
+
+    @property
+    def sentence(self) -> Text:
+        """How well it tells, in words."""
+        if self.auc is None or self.low is None or self.high is None:
+            return Text("office.hierarchy.text.unknown")
+        figures = {name: f"{getattr(self, name):.2f}" for name in ("auc", "low", "high")}
+        name = "tells" if self.tells else "tells-not"
+        return Text(f"office.hierarchy.text.{name}", **figures)
 
 
 @dataclass(frozen=True)
@@ -418,6 +429,16 @@ class TopicLine:
     sent: int  # documents sent to experts because somebody kept the answer
     undecided: int  # of these, without a decision
 
+    @property
+    def sentence(self) -> Text:
+        """What it waits for, in words."""
+        if self.phase == "training" and self.training:
+            return Text("office.hierarchy.waits.training", n=self.training)
+        if self.phase == "judging":
+            return Text("office.hierarchy.waits.judging", n=self.open)
+        n = {"people": self.asked, "experts": self.disputed or self.undecided}.get(self.waits, 0)
+        return Text(f"office.hierarchy.waits.{self.waits or 'nobody'}", n=n)
+
 
 @dataclass(frozen=True)
 class Hierarchy:
@@ -439,6 +460,11 @@ class Hierarchy:
             return "experts" if self.experts else "no-expert"
         return next((each for each in ("people", "text") if each in waits), "")
 
+    @property
+    def sentence(self) -> Text:
+        """What to see to first, in words."""
+        return Text(f"office.hierarchy.next.{self.waits or 'done'}")
+
     def count(self, column: str) -> int:
         """The sum of a column over topics."""
         return sum(int(getattr(line, column)) for line in self.topics)
@@ -446,6 +472,9 @@ class Hierarchy:
 
 def hierarchy(work: Work) -> Hierarchy:
     """The page and the command: how far each topic is."""
+    if not work.plan.in_phases:
+        mode = work.plan.campaign.mode
+        raise RuleError("not-found", f"the mode of this campaign is {mode}: it has no hierarchy")
     found, rel = findings(work), work.plan.scale.relevant_from
     behind = is_behind(work, found)
     left = _left_to_revise(work, found)

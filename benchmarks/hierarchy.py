@@ -1,0 +1,241 @@
+"""What a hierarchy gains in a campaign: `python -m benchmarks.hierarchy`.
+
+Robots do campaigns over the application's own interface, all with the same budget: every document
+gets three judgements; by margin, up to five; in mode hierarchy, up to five by margin, with
+training, the order of the texts and revision. Documents have made text of a strength (0: it tells
+nothing). A robot that looks at an answer once more judges anew. The expert of the hierarchy is
+right 95 % of the time; even picking and margin are shown without experts, and with an expert who
+decides as many documents (those whose votes are closest) as the hierarchy's did.
+
+Labels are majority votes under experts' decisions, a tie is half right. Missed: the share of relevant
+documents that are not called relevant. Differences are to even picking in the same repetition, with the
+same documents; intervals of 90 % are over repetitions.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import qrowd as q
+from benchmarks._benchmark import Table, option, run
+from qrowd.collection.adjudication import expert_sample
+from qrowd.collection.books import ledger
+from qrowd.collection.database.opening import open_store
+from qrowd.collection.judging.hierarchy import hierarchy
+from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.plan.rows import CampaignRows, DocumentRow
+from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.publishing.collected import collected
+from qrowd.collection.publishing.export import given_names
+from qrowd.data.collected import grades_of
+from qrowd.data.topics import Topic
+from qrowd.simulation.setting import CROWDS
+from qrowd.web.api import work as interface
+from qrowd.web.robots.crowd import Crowd
+from qrowd.web.robots.rehearsal import judge
+from qrowd.web.robots.robot import EAGER
+from qrowd.web.robots.traffic import Clock
+
+PLAN = """
+[campaign]
+name = "hierarchy"
+mode = "{mode}"
+[scale]
+grades = [0, 1]
+[sets]
+size = 1
+target = {most}
+[next]
+pick = "{pick}"
+refresh_minutes = 15
+[hierarchy]
+training = {training}
+hours = 4
+[hit]
+sets = 10
+gold = 0
+[checks.seconds]
+action = "none"
+[pay]
+hit = 1.00
+review = 1.00
+budget = {budget}
+"""
+EACH = 3  # judgements of a document that the budget is for
+MOST = 5
+ARMS = {
+    "even": ("crowd", "even"),
+    "margin": ("crowd", "margin"),
+    "hierarchy": ("hierarchy", "margin"),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    topics: int = 3
+    documents: int = 60  # of a topic
+    training: int = 10  # of them
+    repetitions: int = 12
+    robots: int = 12
+    crowd: str = "mixed"
+    seconds: float = 60.0  # of an expert for a document
+    strengths: tuple[float, ...] = option((0.0, 0.3, 0.6), positional=True)
+
+
+SHORT = Options(topics=1, documents=30, training=5, repetitions=2, strengths=(0.6,))
+
+
+@dataclass(frozen=True)
+class Done:
+    """A campaign: shares, how many documents experts decided, and what it cost."""
+
+    missed: float
+    accuracy: float
+    decided: int
+    spent: float
+    revised: int = 0
+    changed: int = 0
+    tells: float = 0.0  # of the topics
+
+
+def campaign(
+    options: Options, arm: str, made: q.Collection, seed: int
+) -> tuple[Done, dict[int, Done]]:
+    """What came of an arm; for arms without experts also with so many decisions."""
+    mode, pick = ARMS[arm]
+    number = options.topics * options.documents
+    plan = parse_plan(
+        PLAN.format(
+            mode=mode,
+            pick=pick,
+            most=EACH if arm == "even" else MOST,
+            training=options.training,
+            budget=number * EACH / 10,
+        )
+    )
+    truth = grades_of(made.gold.binary(at_least=1))
+    texts = dict(zip(made.documents.index, made.documents.text, strict=True))
+    rows = CampaignRows(
+        [Topic(name, query=name) for name in made.gold.pairs.topics],
+        [DocumentRow(name, str(texts[name]).encode(), "") for _, name in truth],
+        sorted(truth),
+    )
+    crowd = Crowd(
+        robots=options.robots,
+        per_hour=20,
+        setting=CROWDS[options.crowd],
+        habits=EAGER,
+        truth=made.gold.binary(at_least=1),
+        seed=seed,
+        most_batches=10_000,
+    )
+    with tempfile.TemporaryDirectory() as path:
+        clock = Clock(1_700_000_000_000)
+        with open_store(f"{path}/made.db", new=True, clock=clock, seed=seed) as store:
+            create_campaign(store, plan, rows)
+            judge(store, clock, Path(path), "hierarchy", crowd)
+            with store.read("hierarchy") as work:
+                votes, experts = collected(work).judgements, given_names(work)
+                money, split = ledger.balance(work), expert_sample.disputed(work, number)
+                found = hierarchy(work) if arm == "hierarchy" else None
+    spent = (money.owed + money.settled) / 100
+    if found is not None:
+        telling = float(np.mean([line.text.tells for line in found.topics]))
+        more = (found.count("revised"), found.count("changed"), telling)
+        return Done(*scored(votes, experts, truth), len(experts), spent, *more), {}
+    order = [(row.topic, row.doc) for row in split]
+    chance = np.random.default_rng(seed)
+    said = {pair: int(truth[pair] == (chance.random() < crowd.expert)) for pair in order}
+    with_experts = {
+        n: Done(
+            *scored(votes, {pair: said[pair] for pair in order[:n]}, truth),
+            min(n, len(order)),
+            spent,
+        )
+        for n in range(number + 1)
+    }
+    return with_experts[0], with_experts
+
+
+def scored(
+    votes: q.Judgements,
+    experts: Mapping[tuple[str, str], int],
+    truth: Mapping[tuple[str, str], int],
+) -> tuple[float, float]:
+    """The share of relevant documents that is missed, and of all documents that is right."""
+    lead = np.bincount(votes.pair, 2.0 * votes.grade - 1, len(votes.pairs))
+    names = zip(votes.pairs.topic_names, votes.pairs.document_names, strict=True)
+    says = dict(zip(names, np.where(lead == 0, 0.5, lead > 0).tolist(), strict=True))
+    label = {pair: float(experts.get(pair, says.get(pair, 0.0))) for pair in truth}
+    missed = [1 - label[pair] for pair, grade in truth.items() if grade]
+    return float(np.mean(missed)), float(np.mean([1 - abs(label[p] - g) for p, g in truth.items()]))
+
+
+def main(options: Options) -> None:
+    logging.disable(logging.INFO)
+    interface.STEP = 1e-4  # nobody is here whom the time could tell anything
+    number = options.topics * options.documents
+    table = Table(
+        "strength",
+        "campaign",
+        "missed",
+        "against even",
+        "accuracy",
+        "against even",
+        "experts, minutes",
+        "EUR",
+        title=f"{options.repetitions} repetitions of {number} documents, {options.robots} robots "
+        f"({options.crowd}), budget {number * EACH / 10:g} EUR",
+    )
+    for strength in options.strengths:
+        done: dict[str, list[Done]] = {}
+        for seed in range(options.repetitions):
+            made = q.simulate(
+                topics=options.topics, documents=options.documents, text=strength, seed=seed
+            )
+            arms = {arm: campaign(options, arm, made, seed) for arm in ARMS}
+            n = arms["hierarchy"][0].decided
+            for arm, (plain, with_experts) in arms.items():
+                done.setdefault(arm, []).append(plain)
+                if with_experts:
+                    done.setdefault(f"{arm}, experts", []).append(with_experts[n])
+        for arm, runs in done.items():
+            table.row(f"{strength:g}", arm, *_cells(runs, done["even"], options.seconds))
+        runs = done["hierarchy"]
+        again, changed, tells = (
+            np.mean([getattr(each, name) for each in runs])
+            for name in ("revised", "changed", "tells")
+        )
+        table.row(
+            f"{strength:g}",
+            f"(looked at again {again:.1f}, changed {changed:.1f}, topics that tell {tells:.0%})",
+            *[""] * 6,
+        )
+
+
+def _cells(runs: list[Done], even: list[Done], seconds: float) -> list[str]:
+    cells = []
+    for name in ("missed", "accuracy"):
+        values = np.array([getattr(each, name) for each in runs])
+        gain = values - np.array([getattr(each, name) for each in even])
+        cells += [f"{values.mean():.3f}", _interval(gain) if gain.any() else ""]
+    minutes = np.mean([each.decided for each in runs]) * seconds / 60
+    return [*cells, f"{minutes:.0f}", f"{np.mean([each.spent for each in runs]):.1f}"]
+
+
+def _interval(values: np.ndarray) -> str:
+    from scipy.special import stdtrit
+
+    reach = stdtrit(len(values) - 1, 0.95) * values.std(ddof=1) / np.sqrt(len(values))
+    mean = values.mean()
+    return f"{mean:+.3f} [{mean - reach:+.3f}, {mean + reach:+.3f}]"
+
+
+if __name__ == "__main__":
+    run(main, Options(), SHORT, __doc__)
