@@ -474,7 +474,7 @@ def hierarchy(work: Work) -> Hierarchy:
     """The page and the command: how far each topic is."""
     if not work.plan.in_phases:
         mode = work.plan.campaign.mode
-        raise RuleError("not-found", f"the mode of this campaign is {mode}: it has no hierarchy")
+        raise RuleError("not-allowed", f"the mode of this campaign is {mode}: it has no hierarchy")
     found, rel = findings(work), work.plan.scale.relevant_from
     behind = is_behind(work, found)
     left = _left_to_revise(work, found)
