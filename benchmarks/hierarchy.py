@@ -78,11 +78,11 @@ ARMS = {  # mode, pick, judgements of a document at most
 @dataclass(frozen=True)
 class Options:
     topics: int = 2
-    documents: int = 60  # of a topic
+    documents: int = 75  # of a topic
     training: int = 10  # of them
-    repetitions: int = 20
+    repetitions: int = 10
     robots: int = 12
-    crowd: str = "mixed"
+    crowd: str = "careful"
     seconds: float = 60.0  # of an expert for a document
     strengths: tuple[float, ...] = option((0.0, 0.3, 0.6), positional=True)
 

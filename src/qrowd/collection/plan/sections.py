@@ -160,7 +160,7 @@ class Hierarchy:
         "best in training; then they are open to all",
     )
     contradiction: float = param(
-        0.7,
+        0.6,
         "how probable the classifier must find the opposite of an answer for it to be looked at "
         "once more",
         at_least=0.5,
