@@ -69,12 +69,12 @@ def write_files(folder: Path) -> list[Path]:
     return [folder / name for name in files]
 
 
-def come(browser: Browser, address: str) -> Page:
+def come(browser: Browser, address: str, name: str) -> Page:
     """Somebody new, up to the first document."""
     page = browser.new_context().new_page()
-    page.goto(f"{address}/judge/phases")
-    for name in ("Continue", "Start"):
-        page.get_by_role("button", name=name, exact=True).click()
+    page.goto(f"{address}/judge/phases?worker={name}")
+    for button in ("Continue", "Start"):
+        page.get_by_role("button", name=button, exact=True).click()
     return page
 
 
@@ -82,7 +82,9 @@ def judge(page: Page, answer: Callable[[str, bool], bool]) -> int:
     """A whole batch, as `answer` says of a document's text, and whether it is relevant."""
     page.locator(".page .text").wait_for()
     documents = int(page.locator(".where").inner_text().split()[-1])
+    text = ""
     for _ in range(documents):
+        expect(page.locator(".page .text")).not_to_have_text(text)  # each says something else
         text, before = page.locator(".page .text").inner_text(), page.locator(".where").inner_text()
         page.keyboard.press("1" if answer(text, WORDS[1] in text) else "0")
         expect(page.locator(".where")).not_to_have_text(before)
@@ -147,7 +149,7 @@ def test_from_a_plan_to_the_end(browser: Browser, tmp_path: Path) -> None:
                 expect(office.locator("main")).to_contain_text(each)
 
         shows("training", "2 judgements of whole sets of training", "not known yet")
-        ann, bob = (come(browser, settings.address) for _ in range(2))
+        ann, bob = (come(browser, settings.address, name) for name in ("ann", "bob"))
         assert judge(ann, right) == 5
         hand_in(ann)
         expect(ann.locator("main")).to_contain_text("there will be more")
