@@ -39,7 +39,7 @@ target = 2
 training = 1
 hours = 0
 [hit]
-sets = 2
+sets = 1
 gold = 0
 [checks.seconds]
 at_least = 0
@@ -175,7 +175,7 @@ def test_from_a_plan_to_the_end(browser: Browser, tmp_path: Path) -> None:
         shows("judging")
         for page in (ann, bob):
             page.get_by_role("button", name="Look again").click()
-        for batch in range(2):  # ten documents, then five
+        for batch in range(3):
             judge(ann, right)
             hand_in(ann)
             judge(bob, right if batch else errs_on_one())
