@@ -119,6 +119,7 @@ def campaign(
         )
     )
     truth = grades_of(made.gold.binary(at_least=1))
+    assert made.documents is not None
     texts = dict(zip(made.documents.index, made.documents.text, strict=True))
     rows = CampaignRows(
         [Topic(name, query=name) for name in made.gold.pairs.topics],
@@ -146,8 +147,9 @@ def campaign(
     spent = (money.owed + money.settled) / 100
     if found is not None:
         telling = float(np.mean([line.text.tells for line in found.topics]))
-        more = (found.count("revised"), found.count("changed"), telling)
-        return Done(*scored(votes, experts, truth), len(experts), spent, *more), {}
+        again, changed = found.count("revised"), found.count("changed")
+        missed, accuracy = scored(votes, experts, truth)
+        return Done(missed, accuracy, len(experts), spent, again, changed, telling), {}
     order = [(row.topic, row.doc) for row in split]
     chance = np.random.default_rng(seed)
     said = {pair: int(truth[pair] == (chance.random() < crowd.expert)) for pair in order}

@@ -196,13 +196,14 @@ def storm(folder: Path, database: str, size: Options) -> list[Line]:
 
 def phases(folder: Path, database: str, size: Options) -> list[Line]:
     """Mode hierarchy: the same storm, by people who come back, through all phases, with kills."""
-    topics, documents = 2, 40
+    topics, each = 2, 40
     plan = PLAN.format(target=2, lease=0.2, longest=240.0, pick="even")
     plan = plan.replace("[scale]", 'mode = "hierarchy"\n[hierarchy]\nhours = 0.001\n[scale]')
-    made, names = made_material(0, topics), [f"d{at}" for at in range(topics * documents)]
+    made, names = made_material(0, topics), [f"d{at}" for at in range(topics * each)]
     truth = {(f"t{at % topics}", name): at // topics % 2 for at, name in enumerate(names)}
     words = (b"alpha beta gamma ", b"one two three ")
-    texts = [DocumentRow(doc, words[grade] * 9, doc) for (_, doc), grade in truth.items()]
+    documents = [*made.documents]
+    documents += [DocumentRow(doc, words[grade] * 9, doc) for (_, doc), grade in truth.items()]
     sent = rounds = killed = again = twice = broken = 0
     seen = {"training"}  # before anybody has come
     chance = random.Random(1)
@@ -210,7 +211,7 @@ def phases(folder: Path, database: str, size: Options) -> list[Line]:
     while sent < size.requests:  # each time another campaign of the same database
         rounds += 1
         name = f"{NAME}-{rounds}"
-        rows = replace(made, pool=list(truth), documents=[*made.documents, *texts])
+        rows = replace(made, pool=list(truth), documents=documents)
         store = launched(database, plan.replace(f'"{NAME}"', f'"{name}"'), rows)
         with store.read(name) as work:
             known = by_content(work, truth_of(work, qrels_of(truth)))

@@ -49,6 +49,7 @@ from qrowd.collection.publishing.export import given_names
 from qrowd.comparison.label_measures import auc
 from qrowd.content.vectors import tfidf
 from qrowd.data.arrays import Array, Floats
+from qrowd.data.collected import qrels_of
 from qrowd.data.documents import Documents
 from qrowd.data.index import Pairs, encode_columns
 from qrowd.web.neighbours import TopicDocument, words_of
@@ -124,8 +125,7 @@ class Campaign:
         crowd = q.Judgements.of(topics, docs, people, grades, scale=scale).with_pool(pool)
         gold = None
         if self.experts:
-            named = zip(*self.experts, strict=True)
-            gold = q.Qrels.of(*named, [int(g >= rel) for g in self.experts.values()])
+            gold = qrels_of({pair: int(grade >= rel) for pair, grade in self.experts.items()})
         vectors = tfidf(Documents.of(dict(self.words)))
         given = q.Given(gold=gold, documents=vectors)
         merged = q.Skierarchy(rule="keep").fit(crowd, given)

@@ -174,7 +174,7 @@ def phases(database: str, name: str | None, output: str | None, as_json: bool) -
     with opened(database) as store, store.read(store.only(name)) as work:
         found = hierarchy(work)
     lines = found.topics
-    table = {
+    table: dict[str, list[object]] = {
         "topic": [line.topic for line in lines],
         "phase": [line.phase for line in lines],
         "waits_for": [str(line.sentence) for line in lines],

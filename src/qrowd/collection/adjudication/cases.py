@@ -84,7 +84,8 @@ def waiting(work: Work) -> Waiting:
     In mode hierarchy what training waits for comes first, then kept answers that the text
     contradicts.
     """
-    sampled, disputed = expert_sample.to_judge(work), expert_sample.disputed(work)
+    sampled = expert_sample.to_judge(work)
+    disputed: list[expert_sample.NamedPair] = [*expert_sample.disputed(work)]
     first: dict[int, int] = {}
     if work.plan.in_phases:
         training = [row.pair_id for row in work.db.execute(hierarchy.training_disputes(work))]

@@ -21,7 +21,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from sqlalchemy import ColumnElement, Result, Select, and_, case, func, not_, select
+from sqlalchemy import ColumnElement, FromClause, Result, Select, and_, case, func, not_, select
 
 from qrowd import __version__
 from qrowd.collection.books import ledger
@@ -230,7 +230,8 @@ def _answers(work: Work, *, revised: bool = False) -> Select[Any]:
 
     `revised`: what people said of own answers once more, in the place of what they said first.
     """
-    e, p, a, source = event.c, place.c, assignment.c, event
+    e, p, a = event.c, place.c, assignment.c
+    source: FromClause = event
     own = e.place_id
     if revised:
         revision = place.alias()

@@ -185,14 +185,14 @@ function missedCard(way, batch, missed) {
 }
 
 // What experts decided otherwise on documents of training, and why.
-function lessonCard({ topic, title, said, expert, reason }) {
+function lessonCard({ topic, title, said: grade, expert, reason }) {
   return h(
     "article.sheet.missed",
     h("p.mark", topic),
     h("h3", title || t("untitled")),
     h(
       "div.two",
-      verdict(t("review.you"), label(said)),
+      verdict(t("review.you"), label(grade)),
       verdict(t("review.expert"), label(expert)),
     ),
     reason ? h("p", reason) : null,
