@@ -42,6 +42,8 @@ def test_page_says_where_each_topic_is(server: Server) -> None:
     trained(server.site)
     assert "nobody has an account as an expert yet" in page_of(server)
     assert "experts: 8 documents" in page_of(server)
+    overview = words(desk(server, "organiser").get("/campaigns/tiny"))
+    assert "Experts are needed, and nobody has an account" in overview
     expert_decides(server.site)
     page = page_of(server)
     assert "t0 judging" in page
@@ -67,6 +69,9 @@ def test_other_modes_have_no_such_page(tmp_path: Path) -> None:
 def test_nothing_of_the_classifier_reaches_people(server: Server) -> None:
     """Neither by the interface nor by pages, before or after one's own answer."""
     _, dan, _ = finished(server.site)
+    overview = words(desk(server, "organiser").get("/campaigns/tiny"))
+    assert "people are at work" in overview  # not: close it, now that all is judged
+    assert "Every judgement that was wanted is there." not in overview
     headers = server.worker("dan")
     batch = server.client.post("/api/campaigns/tiny/judging/next", headers=headers)
     offer = batch.json()["batch"]

@@ -529,7 +529,8 @@ def hierarchy(work: Work) -> Hierarchy:
 def _left_to_revise(work: Work, found: Findings) -> Counter[int]:
     """How many answers of each topic wait for somebody who may still look at them."""
     left: Counter[int] = Counter()
-    gone = work.own(worker) & worker.c.state.in_(("failed", "screened-out", "stopped"))
+    out = worker.c.state.in_(("failed", "screened-out", "stopped"))
+    gone = work.own(worker) & (out | worker.c.forgotten_at.is_not(None))
     away = set(work.db.scalars(select(worker.c.id).where(gone)))
     looked = Counter[int]()
     for number, shown in work.db.execute(
