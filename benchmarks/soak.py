@@ -6,6 +6,7 @@ serve`, two processes); robots come over HTTP from this process; all traffic sta
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import platform
@@ -29,17 +30,24 @@ from benchmarks import campaign_size
 from benchmarks._benchmark import Table, attempt, need, option, run
 from benchmarks._campaign import launched, made_material, passed_over
 from benchmarks._server import Server, Worker, running
+from qrowd.collection.adjudication import cases, expert_sample
 from qrowd.collection.database import transfer, verification
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import assignment, event, judging_set
 from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.store import Store
 from qrowd.collection.judging import events, queue, submission
+from qrowd.collection.judging.hierarchy import hierarchy
 from qrowd.collection.judging.offer import Offer
 from qrowd.collection.office import erasure
 from qrowd.collection.people import entry, workers
+from qrowd.collection.plan.rows import DocumentRow
+from qrowd.collection.publishing.collected import collected
 from qrowd.collection.publishing.export import export
 from qrowd.collection.record import audit
+from qrowd.data.collected import qrels_of
+from qrowd.errors import RuleError
+from qrowd.web.next_sets import choose
 from qrowd.web.robots.crowd import Crowd, by_content, make_robots, truth_of
 from qrowd.web.robots.robot import EAGER, STORM, Robot
 from qrowd.web.robots.traffic import load, summary
@@ -68,6 +76,7 @@ refresh_minutes = 0.1
 ENGINES = ("sqlite", "postgresql")
 ROWS = (
     "storm",
+    "phases",
     "abandoned",
     "steady",
     "saves",
@@ -183,6 +192,74 @@ def storm(folder: Path, database: str, size: Options) -> list[Line]:
         Line("sets held above their target", "0", str(held)),
         Line("replies of 500 and above", "0", str(failed)),
     ]
+
+
+def phases(folder: Path, database: str, size: Options) -> list[Line]:
+    """Mode hierarchy: the same storm, by people who come back, through all phases, with kills."""
+    topics, each = 2, 40
+    plan = PLAN.format(target=2, lease=0.2, longest=240.0, pick="even")
+    plan = plan.replace("[scale]", 'mode = "hierarchy"\n[hierarchy]\nhours = 0.001\n[scale]')
+    made, names = made_material(0, topics), [f"d{at}" for at in range(topics * each)]
+    truth = {(f"t{at % topics}", name): at // topics % 2 for at, name in enumerate(names)}
+    words = (b"alpha beta gamma ", b"one two three ")
+    documents = [*made.documents]
+    documents += [DocumentRow(doc, words[grade] * 9, doc) for (_, doc), grade in truth.items()]
+    sent = rounds = killed = again = twice = broken = 0
+    seen = {"training"}  # before anybody has come
+    chance = random.Random(1)
+    server = Server(folder, database, size.processes)
+    while sent < size.requests:  # each time another campaign of the same database
+        rounds += 1
+        name = f"{NAME}-{rounds}"
+        rows = replace(made, pool=list(truth), documents=documents)
+        store = launched(database, plan.replace(f'"{NAME}"', f'"{name}"'), rows)
+        with store.read(name) as work:
+            known = by_content(work, truth_of(work, qrels_of(truth)))
+        server.start()
+        for wave in range(12):
+            habits = replace(STORM, abandon=0.05)
+            people = Crowd(robots=6, habits=habits, seed=wave, most_batches=20)
+            crowd = make_robots(store, name, people, known)
+            for number, robot in enumerate(crowd):
+                robot.patience = 1
+                with store.write(name) as work:  # the same people again
+                    robot.entry = {"link": entry.make_link(work, f"robot {number}", 300)}
+            # robots try again until the server is back
+            kill = threading.Timer(chance.uniform(0.3, 2.0), _start_again, [server])
+            if wave % 2:
+                kill.start()
+                killed += 1
+            timings = load(server.address, crowd, speed=2000.0, stop_after=60.0)
+            if wave % 2:
+                kill.join()
+            sent += sum(map(len, timings.taken.values()))
+            with store.write(name) as work:
+                for case in cases.queue(work):
+                    expert_sample.decide(work, "Eve", case.id, truth[case.topic, case.doc])
+            with contextlib.suppress(RuleError):
+                choose(store, name, "soak")
+            with store.read(name) as work:
+                now = {line.phase for line in hierarchy(work).topics}
+            seen |= now
+            if now == {"done"}:
+                break
+        server.kill()
+        with store.read(name) as work:
+            broken += len(verification.broken(work))
+            again += hierarchy(work).count("revised")
+            votes = collected(work).judgements
+            twice += len(votes) - len(set(zip(votes.pair, votes.assessor, strict=True)))
+        store.engine.dispose()
+    what = f"rules broken after {sent:,} requests through the phases {', '.join(sorted(seen))}"
+    return [
+        Line(f"{what}, with {killed} kill -9", "0", str(broken)),
+        Line(f"of {again:,} answers looked at again counted twice", "0", str(twice)),
+    ]
+
+
+def _start_again(server: Server) -> None:
+    server.kill()
+    server.start()
 
 
 def kills(folder: Path, database: str, size: Options) -> list[Line]:
@@ -483,7 +560,7 @@ def large(folder: Path, database: str, size: Options) -> list[Line]:
 
 
 Row = Callable[[Path, str, Options], list[Line]]
-SERVED: tuple[Row, ...] = (storm, abandoned, steady, saves, kills)
+SERVED: tuple[Row, ...] = (storm, phases, abandoned, steady, saves, kills)
 UNSERVED: tuple[Row, ...] = (picks, connections, backups, erased, large)
 TABLE = SERVED + UNSERVED
 

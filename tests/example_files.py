@@ -185,6 +185,10 @@ def _save_crowd(folder: Path) -> None:
     clock = Clock(1_800_000_000_000)
     with open_store(database, clock=clock) as store:
         judge(store, clock, folder, "example", Crowd(robots=6))
+    # and one in phases, which nobody has judged yet: `phases.db`
+    phased = text.replace("[campaign]", '[campaign]\nmode = "hierarchy"', 1)
+    (folder / "phases.toml").write_text(phased)
+    main(["campaign", "new", str(folder / "phases.toml"), "-o", str(folder / "phases.db")])
 
 
 def skip_without_extras(line: str) -> None:

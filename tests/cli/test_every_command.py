@@ -55,6 +55,7 @@ LINES = {
     "campaign extend": "campaign extend campaign.db --budget 5",
     "campaign status": "campaign status campaign.db",
     "campaign next": "campaign next crowd.db",
+    "campaign hierarchy": "campaign hierarchy phases.db",
     "campaign act": "campaign act campaign.db pause",
     "campaign people": "campaign people campaign.db",
     "campaign invite": "campaign invite campaign.db invited.tsv",

@@ -6,6 +6,7 @@ import contextlib
 import os
 import random
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import count
@@ -19,17 +20,20 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from sqlalchemy import select
 from tests.collection.making import PLAN, Clock, Site, material
 
+from qrowd.collection.adjudication import cases, expert_sample
 from qrowd.collection.database.opening import open_store
-from qrowd.collection.database.schema import assignment
+from qrowd.collection.database.schema import answer, assignment, judging_set, place
 from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.states import STATES
 from qrowd.collection.database.store import Store
 from qrowd.collection.database.verification import broken
-from qrowd.collection.judging import events, queue, submission
+from qrowd.collection.judging import events, hierarchy, queue, submission
+from qrowd.collection.judging.hierarchy import Findings
 from qrowd.collection.judging.offer import Offer
 from qrowd.collection.judging.submission import sweep
 from qrowd.collection.material.campaign_rows import add, create_campaign
 from qrowd.collection.office import erasure
+from qrowd.collection.office.acts.next_sets import ChooseNext, NextSets
 from qrowd.collection.people import workers
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 from qrowd.collection.plan.toml import parse_plan
@@ -49,6 +53,7 @@ PLANS = (
     PLAN.replace("[sets]", 'way = "ranked"\n[qualification]\nsets = 1\n[sets]'),
     PLAN.replace("[sets]", 'mode = "owner"\n[sets]').replace("target = 2", "target = 1"),
     PLAN.replace("[sets]", '[next]\npick = "margin"\nleast = 1\n[sets]'),
+    PLAN.replace("[sets]", 'mode = "hierarchy"\n[hierarchy]\ntraining = 1\nhours = 1\n[sets]'),
     PLAN.replace("budget = 100.00", "budget = 4.00")
     + '[checks.binary]\naction = "screen-out"\n[techniques]\nreview_share = 0.3\n'
     + "[checks]\nscreen_out_after = 1\n",
@@ -78,6 +83,15 @@ class Storm(RuleBasedStateMachine):
         for at in range(4):  # a past, so that there is something to disturb
             then = chance.choice(("submit", "submit", "return", "")) if at else "submit"
             self.work(chance.randrange(4), not at or chance.random() < 0.6, then)
+            self.every_rule_holds()
+        if self.plan.in_phases:  # up to the last phase
+            for _ in range(2):
+                for at in range(3):
+                    self.work(at, at != 1, "submit")
+                self.experts_decide()
+            self.text_contradicts()
+            for at in range(3):
+                self.work(at, True, "submit")
             self.every_rule_holds()
         for act in ("refuse", "exclude", "accept"):
             self.decide(act, chance.randrange(99))
@@ -231,9 +245,32 @@ class Storm(RuleBasedStateMachine):
 
     @rule()
     def choose_next(self) -> None:
-        if self.plan.next.pick != "even":
+        if self.plan.is_reordered:
             with contextlib.suppress(RuleError):  # nobody's work is valid yet
                 choose(self.store, self.site.name, "qrowd")
+        if self.plan.in_phases:
+            self.experts_decide()
+            self.text_contradicts()
+
+    def text_contradicts(self) -> None:
+        """Of so few documents no text tells anything: every answer is contradicted."""
+        asked: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        with self.store.read(self.site.name) as work:
+            query = select(place.c.worker_id, place.c.id, answer.c.position)
+            joined = query.join_from(place, answer, answer.c.place_id == place.c.id)
+            counted = joined.where(place.c.worker_id.in_(self.workers), place.c.held == 1)
+            for worker, number, position in work.db.execute(counted):
+                asked[worker].append((number, position))
+            sets = list(work.db.scalars(select(judging_set.c.id).where(work.pool_sets())))
+            found = Findings(work.now, asked=asked, best=frozenset(self.workers[:1]))
+        chosen = NextSets(dict.fromkeys(sets, 1.0), documents=10, decided=0, text=found)
+        self.site.work(audit.perform, "qrowd", ChooseNext(chosen=chosen))
+
+    def experts_decide(self) -> None:
+        with self.store.read(self.site.name) as work:
+            waiting = cases.queue(work)
+        for row in waiting:
+            self.site.work(expert_sample.decide, "Eve", row.id, int(row.title.split()[-1]))
 
     @rule(amount=st.sampled_from((500, -500)))
     def fund(self, amount: int) -> None:
@@ -258,6 +295,8 @@ class Storm(RuleBasedStateMachine):
         with self.store.read(self.site.name) as work:
             assert broken(work) == []
             self.seen |= set(work.db.scalars(select(assignment.c.state).distinct()))
+            if self.plan.in_phases and hierarchy.revised(work):
+                self.seen.add("revised")
 
 
 @pytest.fixture
@@ -272,7 +311,7 @@ def test_storm(storm: type[Storm]) -> None:
     run_state_machine_as_test(
         storm,
         settings=settings(
-            max_examples=12 * LONG,
+            max_examples=2 * len(PLANS) * LONG,
             stateful_step_count=40,
             deadline=None,
             derandomize=True,
@@ -282,5 +321,5 @@ def test_storm(storm: type[Storm]) -> None:
     )
     with storm.store.snapshot() as db:
         acts = set(db.scalars(select(audit_table.c.act).distinct()))
-    assert storm.seen == set(STATES)  # a storm that does not get there shows nothing
+    assert storm.seen == {*STATES, "revised"}  # a storm that does not get there shows nothing
     assert {"bonus", "settle", "raise target", "refuse", "forget", "choose next"} <= acts

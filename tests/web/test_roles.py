@@ -152,6 +152,7 @@ RULES = {
         GET /campaigns/{name}/document/original
         GET /campaigns/{name}/documents
         GET /campaigns/{name}/gold
+        GET /campaigns/{name}/hierarchy
         GET /campaigns/{name}/money
         GET /campaigns/{name}/quality
         GET /campaigns/{name}/systems

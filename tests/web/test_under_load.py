@@ -21,6 +21,15 @@ def test_no_rule_is_broken_by_a_storm(engine: str, tmp_path: Path) -> None:
     assert [line.got for line in lines] == ["0", "0", "0"]
 
 
+def test_no_phase_of_a_hierarchy_is_broken_by_a_storm(tmp_path: Path) -> None:
+    from benchmarks.soak import Options, phases
+
+    lines = phases(tmp_path, str(tmp_path / "soak.db"), Options(requests=100))
+    assert "training" in lines[0].what
+    assert "with 0 kill" not in lines[0].what
+    assert [line.got for line in lines] == ["0", "0"]
+
+
 def test_acknowledged_answers_survive_a_kill(tmp_path: Path) -> None:
     from benchmarks.soak import Options, kills
 

@@ -25,15 +25,17 @@ from qrowd.collection.database.schema import (
     place,
 )
 from qrowd.collection.database.store import Store, Work
+from qrowd.collection.judging.hierarchy import Findings
 from qrowd.collection.office.acts.next_sets import ChooseNext, NextSets, most_votes
 from qrowd.collection.plan.sections import MINUTE
 from qrowd.collection.publishing.collected import collected
 from qrowd.collection.publishing.export import given_names
 from qrowd.collection.record import audit
-from qrowd.data.arrays import Codes, Floats, Offsets
+from qrowd.data.arrays import Codes, Floats, Mask, Offsets
 from qrowd.data.collected import qrels_of
 from qrowd.data.index import Pairs, encode_columns
 from qrowd.errors import RuleError
+from qrowd.web import hierarchy
 
 LEVELS = 10  # of priorities, at most
 
@@ -49,7 +51,7 @@ def choose(
     with store.read(campaign) as work:
         rule = work.plan.next
         pick = pick or rule.pick
-        if pick == "even":
+        if pick == "even" and not work.plan.in_phases:
             message = 'the plan gives every document as many judgements: [next] pick = "even"'
             raise RuleError("not-allowed", message)
         number, pool, member_pair = _members(work)
@@ -58,12 +60,28 @@ def choose(
         most = max([rule.least, *most_votes(work).values()])
         lately = _places_lately(work)
         chance = np.random.default_rng(work.random.getrandbits(64))
+        learnt = hierarchy.Campaign.of(work) if work.plan.in_phases else None
+        held = dict(
+            work.db.execute(
+                select(judging_set.c.id, judging_set.c.held).where(work.pool_sets())
+            ).all()
+        )
     at = crowd.pairs.locate(pool)[member_pair]
     yes, votes = counts_of(crowd)
     state = q.decisions(crowd, most=most, risk=rule.risk).state
-    decided = (state == 0) & (votes >= rule.least)
+    decided = (state == 0) & (votes >= rule.least) & (pick != "even")
     if experts:
         decided |= qrels_of(experts).pairs.locate(crowd.pairs) >= 0
+    sets, of_set = np.unique(number, return_inverse=True)
+    is_open = np.bincount(of_set, ~decided[at]) > 0
+    if learnt is not None:
+        found, text = learnt.find(pool)
+        few = np.array([held[each] for each in sets.tolist()]) < rule.least
+        topics = np.zeros(len(sets), np.int64)
+        topics[of_set] = pool.topic[member_pair]
+        by_text = hierarchy.priorities(text[member_pair], of_set, topics, few)
+        open_even = is_open | (pick == "even")  # what experts decided is judged all the same
+        return _written(store, campaign, who, sets, by_text, open_even, decided[at], found)
     final = FinalVote.of(yes, votes, most)
     if pick == "margin":
         worth = np.where(votes < most, final.at(final.worth, yes, votes), 0.0)
@@ -71,8 +89,6 @@ def choose(
         raise RuleError("no-runs", "there are no runs to tell apart; add some")
     else:
         worth = _worth_to_systems(crowd, runs, final)
-    sets, of_set = np.unique(number, return_inverse=True)
-    is_open = np.bincount(of_set, ~decided[at]) > 0
     score = np.bincount(of_set, worth[at]) / np.bincount(of_set)
     if pick == "systems":  # drawn in proportion to its root: by the largest it is sure too soon
         score = -chance.exponential(size=len(sets)) / np.maximum(np.sqrt(score), 1e-12)
@@ -81,11 +97,25 @@ def choose(
     levels = int(np.clip(is_open.sum() // max(lately, 1), 1, LEVELS))
     better = np.searchsorted(np.sort(-score[is_open]), -score)
     priority = 1 - np.minimum(better * levels // max(is_open.sum(), 1), levels - 1) / levels
+    return _written(store, campaign, who, sets, priority, is_open, decided[at])
+
+
+def _written(
+    store: Store,
+    campaign: str | int,
+    who: str,
+    sets: Offsets,
+    priority: Floats,
+    is_open: Mask,
+    decided: Mask,
+    text: Findings | None = None,
+) -> int:
     priorities = zip(sets.tolist(), priority.tolist(), is_open.tolist(), strict=True)
     chosen = NextSets(
         {number: value if unsure else None for number, value, unsure in priorities},
-        documents=len(at),
-        decided=int(decided[at].sum()),
+        documents=len(decided),
+        decided=int(decided.sum()),
+        text=text,
     )
     with store.write(campaign) as work:
         return audit.perform(work, who, ChooseNext(chosen=chosen))

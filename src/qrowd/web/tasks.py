@@ -263,7 +263,7 @@ def refresh_all(store: Store, folder: Path) -> int:
             asked += _refresh(work, "quality")
             if has_runs:
                 asked += _refresh(work, "systems")
-            if work.plan.next.pick != "even" and not is_stopped(work):
+            if work.plan.is_reordered and not is_stopped(work):
                 every = round(work.plan.next.refresh_minutes * MINUTE)
                 asked += _refresh(work, "next", every)
     return asked

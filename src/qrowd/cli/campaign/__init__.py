@@ -24,6 +24,7 @@ from qrowd.errors import MissingExtraError
         plan.extend,
         office.status,
         office.next_sets,
+        office.phases,
         office.act,
         office.people,
         letters.invite,

@@ -142,10 +142,56 @@ def next_sets(database: str, name: str | None, runs: opt.RunFiles, as_json: bool
         number = choose(store, campaign, user(), runs.read_if_any())
         with store.read(campaign) as work:
             decided = decided_now(work)
-    assert decided is not None  # it was just done
-    say(f"act {number}: {decided.sentence}; undo it with `act --undo {number}`")
+    # in mode hierarchy with every document judged as often, nothing is decided
+    done = str(decided.sentence) if decided else "worked out; `campaign hierarchy` shows it"
+    say(f"act {number}: {done}; undo it with `act --undo {number}`")
     if as_json:
-        show_json({"act": number, **asdict(decided), "saved": decided.saved})
+        more = {**asdict(decided), "saved": decided.saved} if decided else {}
+        show_json({"act": number, **more})
+
+
+@opt.command("hierarchy")
+@opt.database
+@opt.campaign
+@opt.output
+@opt.as_json
+@opt.quiet
+def phases(database: str, name: str | None, output: str | None, as_json: bool) -> None:
+    """Show the phase of each topic in mode hierarchy, and what the texts tell.
+
+    Training, judging, revision, done; what a topic waits for; how well a classifier of the texts
+    tells its relevant documents from others (area under the curve, out of fold; where it does not
+    tell, it is not used); how many answers were looked at again, changed, sent to experts.
+    `campaign next` works it out again.
+
+    \b
+    Examples:
+      qrowd campaign hierarchy phases.db
+      qrowd campaign hierarchy phases.db --json
+    """
+    from qrowd.collection.judging.hierarchy import hierarchy
+
+    with opened(database) as store, store.read(store.only(name)) as work:
+        found = hierarchy(work)
+    lines = found.topics
+    table: dict[str, list[object]] = {
+        "topic": [line.topic for line in lines],
+        "phase": [line.phase for line in lines],
+        "waits_for": [str(line.sentence) for line in lines],
+        "auc": [line.text.auc for line in lines],
+        "low": [line.text.low for line in lines],
+        "high": [line.text.high for line in lines],
+        "tells": ["yes" if line.text.tells else "no" for line in lines],
+        "looked_at_again": [line.revised for line in lines],
+        "changed": [line.changed for line in lines],
+        "sent_to_experts": [line.sent for line in lines],
+    }
+    if output or not as_json:
+        show(table, output)
+    if as_json:
+        show_json({**asdict(found), "waits": found.waits})
+    minutes = f"{found.minutes:.0f} minutes"
+    say(f"{found.sentence} Decided by experts: {found.decisions} documents, about {minutes}.")
 
 
 class ActCommand(Command):

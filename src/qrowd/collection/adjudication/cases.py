@@ -37,6 +37,7 @@ from qrowd.collection.database.schema import (
     worker,
 )
 from qrowd.collection.database.store import Work
+from qrowd.collection.judging import hierarchy
 from qrowd.collection.judging.offer import notes_of
 from qrowd.collection.people.workers import expert, known_expert
 from qrowd.collection.record.audit import perform
@@ -78,10 +79,21 @@ class Waiting:
 
 
 def waiting(work: Work) -> Waiting:
-    """Sampled and disputed pairs, by their names: which of both one is cannot be told."""
-    sampled, disputed = expert_sample.to_judge(work), expert_sample.disputed(work)
+    """Sampled and disputed pairs, by their names: which of both one is cannot be told.
+
+    In mode hierarchy what training waits for comes first, then kept answers that the text
+    contradicts.
+    """
+    sampled = expert_sample.to_judge(work)
+    disputed: list[expert_sample.NamedPair] = [*expert_sample.disputed(work)]
+    first: dict[int, int] = {}
+    if work.plan.in_phases:
+        training = [row.pair_id for row in work.db.execute(hierarchy.training_disputes(work))]
+        kept = hierarchy.kept_pairs(work)
+        first = dict.fromkeys(kept, 1) | dict.fromkeys(training, 0)
+        disputed += expert_sample.named(work, set(first) - {row.id for row in disputed})
     pairs = {row.id: row for row in [*sampled, *disputed]}
-    mixed = sorted(pairs.values(), key=lambda row: (row.topic, row.doc))
+    mixed = sorted(pairs.values(), key=lambda row: (first.get(row.id, 2), row.topic, row.doc))
     return Waiting(len(sampled), len(disputed), tuple(mixed))
 
 

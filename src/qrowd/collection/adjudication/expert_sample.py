@@ -131,6 +131,12 @@ def disputed(work: Work, limit: int = 100) -> list[DisputedPair]:
     return work.rows(in_order, DisputedPair)
 
 
+def named(work: Work, numbers: Iterable[int]) -> list[NamedPair]:
+    """These pairs with their names."""
+    query = select(*NAMED_PAIR).select_from(NAMED_PAIRS)
+    return work.rows(query.where(work.own(pair), pair.c.id.in_(numbers)), NamedPair)
+
+
 def pair_named(work: Work, topic_name: str, doc: str) -> int:
     """The number of a pair by its names."""
     named = and_(topic.c.name == topic_name, document.c.name == doc)

@@ -159,6 +159,13 @@ def _answers(rows: _Rows) -> Iterator[str]:
         said = Opinion(kind=row.kind, grade=row.grade, value=row.value)
         if row.value is not None and row.grade != plan.way.grade(plan, said):
             yield f"event {row.id} has the grade {row.grade}, which its value does not make"
+    for (number, position), then in list(last.items()):  # of an own answer once more
+        revision = rows.places[number]
+        first = rows.places.get(revision.reviews_id or 0)
+        is_own = first is not None and first.worker_id == revision.worker_id
+        if is_own and rows.assignments[revision.assignment_id].state in VALID:
+            at = (revision.reviews_id or 0, position)
+            last[at] = max(last.get(at, 0), then)
     if last != {(row.place_id, row.position): row.event_id for row in rows.answers}:
         yield "the answers are not the last events"
     yield from (f"key used twice: {key}" for key, n in keys.items() if n > 1)

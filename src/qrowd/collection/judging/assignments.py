@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, Select, func, select
 
 from qrowd.collection.books import ledger
 from qrowd.collection.database import schema
-from qrowd.collection.database.schema import PLACED_SETS, Assignment, assignment, judging_set, place
-from qrowd.collection.database.states import MOVES
+from qrowd.collection.database.schema import (
+    PLACED_SETS,
+    Assignment,
+    answer,
+    assignment,
+    event,
+    judging_set,
+    place,
+)
+from qrowd.collection.database.states import MOVES, VALID
 from qrowd.collection.database.store import Work
 from qrowd.collection.plan.sections import DAY, HOUR, MINUTE
 from qrowd.errors import RuleError
@@ -39,10 +47,12 @@ def lease(
     kind: str,
     sets: Sequence[tuple[schema.JudgingSet, str]],
     reviews: Sequence[int] = (),
+    shown: Sequence[Sequence[int]] = (),
 ) -> Assignment:
     """A new assignment with these sets, each of a kind of place; its pay is promised.
 
-    `reviews` are the places that a reviewer looks at, one for each set.
+    `reviews` are the places that a reviewer looks at, one for each set; `shown` the positions that
+    are asked for, where it is not all of a set.
     """
     term, longest = lease_of(work, kind)
     number = work.insert(
@@ -57,7 +67,8 @@ def lease(
     )
     places = []
     for at, (row, place_kind) in enumerate(sets):
-        order = work.random.sample(range(1, row.size + 1), row.size)
+        positions = shown[at] if shown else range(1, row.size + 1)
+        order = work.random.sample(positions, len(positions))
         places.append(
             {
                 "assignment_id": number,
@@ -110,7 +121,39 @@ def move(work: Work, assigned: Assignment, act: str, **columns: int | None) -> A
     if step.places == "hold":  # after the state: a void assignment holds no place
         _hold_again(work, assigned)
     _keep_promise(work, assigned, step.promise)
+    if assigned.kind == "review":
+        _count_revision(work, assigned.id, handed_in=step.target in VALID)
     return by_id(work, assigned.id)
+
+
+def own_revisions(column: ColumnElement[Any], *conditions: ColumnElement[bool]) -> Select[Any]:
+    """A column of the places in which somebody looked at an own place once more."""
+    first = place.alias("first")
+    return (
+        select(column)
+        .select_from(
+            place.join(
+                first, (first.c.id == place.c.reviews_id) & (first.c.worker_id == place.c.worker_id)
+            ).join(assignment, assignment.c.id == place.c.assignment_id)
+        )
+        .where(*conditions)
+    )
+
+
+def _count_revision(work: Work, number: int, *, handed_in: bool) -> None:
+    """What counts of answers that somebody looked at once more: the last that was said, there or
+    in a revision that was handed in. So no answer counts twice, and none is lost.
+    """
+    mine = place.c.assignment_id == number
+    query = own_revisions(place.c.id, mine).add_columns(place.c.reviews_id)
+    for revision, first in work.db.execute(query).all():
+        said = select(answer.c.position, answer.c.event_id).where(answer.c.place_id == revision)
+        for position, then in work.db.execute(said).all():
+            at = (event.c.place_id == first) & (event.c.position == position)
+            before = work.number(select(func.max(event.c.id)).where(at, event.c.stale == 0))
+            counts = max(before, then) if handed_in else before
+            here = (answer.c.place_id == first) & (answer.c.position == position)
+            work.update(answer, here, event_id=counts)
 
 
 def _times(work: Work, assigned: Assignment, state: str) -> dict[str, int | None]:

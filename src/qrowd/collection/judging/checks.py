@@ -59,10 +59,12 @@ def places_to_judge(work: Work, assigned: Assignment) -> list[PlacedSet]:
 
 def problems(work: Work, assigned: Assignment) -> list[str]:
     """What must be mended before *finish*, once each."""
-    sentences = {
-        work.plan.way.missing(work.plan, answers_of(work, row.id), row.size)
-        for row in places_to_judge(work, assigned)
-    }
+    sentences = set()
+    for row in places_to_judge(work, assigned):
+        answers, order = answers_of(work, row.id), order_of(row.shown)
+        if len(order) < row.size:  # a revision, of some documents of a set
+            answers = {at: answers[each] for at, each in enumerate(order, 1) if each in answers}
+        sentences.add(work.plan.way.missing(work.plan, answers, len(order)))
     return sorted(sentences - {""})
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
@@ -28,6 +28,7 @@ from qrowd.collection.database.schema import (
     with_contents,
 )
 from qrowd.collection.database.store import Work
+from qrowd.collection.judging.assignments import own_revisions
 from qrowd.collection.people.topic_questions import Question, open_questions
 from qrowd.collection.plan.sections import MINUTE
 from qrowd.collection.plan.way import Opinion
@@ -102,9 +103,13 @@ class Body:
 
 def show(work: Work, assigned: schema.Assignment) -> Offer:
     """An assignment as its worker sees it."""
+    kind = "judge" if assigned.kind == "second" else assigned.kind
+    own = own_revisions(func.count(), place.c.assignment_id == assigned.id)
+    if kind == "review" and work.number(own):
+        kind = "revision"
     return Offer(
         key=assigned.key,
-        kind="judge" if assigned.kind in ("judge", "second") else assigned.kind,
+        kind=kind,
         state=assigned.state,
         pay=assigned.pay,
         leased_at=assigned.leased_at,

@@ -53,7 +53,8 @@ def _to_review(work: Work, worker_id: int) -> list[ReviewedSet]:
     """Submitted sets of others, never met by this worker and not reviewed yet, the oldest first."""
     mine, review = place.alias(), place.alias()
     met = exists().where(mine.c.worker_id == worker_id, mine.c.set_id == place.c.set_id)
-    done = exists().where(review.c.reviews_id == place.c.id)
+    by_others = review.c.worker_id != place.c.worker_id
+    done = exists().where(review.c.reviews_id == place.c.id, by_others)
     first = func.min(place.c.id).label("place_id")
     query = (
         select(judging_set, first)
@@ -86,6 +87,7 @@ def agreement(work: Work, worker_id: int | None = None) -> list[Agreement]:
         select(worker.c.id, worker.c.number, compared, agreed)
         .select_from(joined)
         .where(work.valid_batches(), has_grade(grade), has_grade(opinion))
+        .where(review.c.worker_id != judged.c.worker_id)
         .group_by(worker.c.id, worker.c.number)
         .order_by(worker.c.number)
     )
@@ -98,7 +100,10 @@ def settle_review(work: Work, assigned: schema.Assignment) -> None:
     """After a review: tell the organiser of those who agree too little with their reviewers."""
     judged = place.alias()
     query = select(judged.c.worker_id).join_from(judged, place, place.c.reviews_id == judged.c.id)
-    for worker_id in set(work.db.scalars(query.where(place.c.assignment_id == assigned.id))):
+    by_others = query.where(
+        place.c.assignment_id == assigned.id, judged.c.worker_id != place.c.worker_id
+    )
+    for worker_id in set(work.db.scalars(by_others)):
         for row in agreement(work, worker_id):
             if row.agreed < work.plan.techniques.review_agreement * row.compared:
                 name = f"w{row.number}"

@@ -32,6 +32,7 @@ from qrowd.collection.database.schema import (
     topic,
 )
 from qrowd.collection.database.store import Work
+from qrowd.collection.judging import hierarchy
 from qrowd.collection.plan import composition
 
 S = judging_set.c
@@ -49,7 +50,8 @@ def open_to(work: Work, worker_id: int) -> ColumnElement[bool]:
         expertise.c.topic_id == S.topic_id,
         expertise.c.passed == 0,
     )
-    return and_(work.own(judging_set), _ROOM, not_(had), not_(failed))
+    in_time = hierarchy.open_now(work, worker_id) if work.plan.in_phases else true()
+    return and_(work.own(judging_set), _ROOM, not_(had), not_(failed), in_time)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from qrowd.collection.database import schema
 from qrowd.collection.database.schema import PLACED_SETS, assignment, judging_set, place
 from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Work
-from qrowd.collection.judging import gold, peer_review, picks
+from qrowd.collection.judging import gold, hierarchy, peer_review, picks
 from qrowd.collection.judging.assignments import lease, move
 from qrowd.collection.judging.offer import Offer, show
 from qrowd.collection.judging.submission import sweep
@@ -34,6 +34,7 @@ _WHY = {
     "no-work-left": "there is nothing left to judge for you now; thank you",
     "no-budget": "there is nothing left to judge for you now; thank you",
     "visit-done": "thank you: this visit is complete; please go back to where you came from",
+    "later": "there is nothing to judge for you just now; more will come, please look again later",
     "gold-used-up": "you have done all the batches that one person can do here; thank you",
 }
 
@@ -69,13 +70,29 @@ def next_batch(work: Work, worker_id: int) -> Offer | Nothing:
         # nobody is tested, and paid for it, where nothing is left to judge
         if work.count(judging_set, picks.open_to(work, worker_id)):
             return _qualify(work, worker_id)
-        return _nothing("no-work-left")
+        is_later = work.plan.in_phases and hierarchy.comes_later(work)
+        return _nothing("later" if is_later else "no-work-left")
     share = work.plan.techniques.review_share
     if share > 0 and work.random.random() < share:
         review = peer_review.lease_review(work, worker_id)
         if review is not None:
             return show(work, review)
+    if work.plan.in_phases:
+        return _lease_in_phases(work, worker_id)
     return _lease_topic(work, worker_id) if work.plan.owner else _lease_batch(work, worker_id)
+
+
+def _lease_in_phases(work: Work, worker_id: int) -> Offer | Nothing:
+    """Mode hierarchy: own answers once more, where they fill a batch or nothing else is left."""
+    if full := hierarchy.lease_revision(work, worker_id, full=True):
+        return show(work, full)
+    offer = _lease_batch(work, worker_id)
+    if isinstance(offer, Offer):
+        return offer
+    if rest := hierarchy.lease_revision(work, worker_id, full=False):
+        return show(work, rest)
+    is_later = offer.code == "no-work-left" and hierarchy.comes_later(work)
+    return _nothing("later") if is_later else offer
 
 
 def _visit_is_done(work: Work, worker_id: int) -> bool:

@@ -23,7 +23,7 @@ from qrowd.collection.database.schema import (
 )
 from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Work
-from qrowd.collection.judging import checks, gold, peer_review
+from qrowd.collection.judging import checks, gold, hierarchy, peer_review
 from qrowd.collection.judging.assignments import by_key, move
 from qrowd.collection.judging.offer import answers_of
 from qrowd.collection.people.workers import worker_of
@@ -34,7 +34,8 @@ from qrowd.errors import RuleError
 @dataclass(frozen=True)
 class Finished:
     """A batch whose answers are closed. `failed` names the checks that failed; `can_submit` is
-    false where one of them sends the batch back.
+    false where one of them sends the batch back. `lessons`: what experts decided meanwhile on
+    documents of training that this worker judged otherwise.
     """
 
     state: str
@@ -42,6 +43,7 @@ class Finished:
     failed: tuple[str, ...]
     can_submit: bool
     missed: tuple[checks.Missed, ...]
+    lessons: tuple[hierarchy.Lesson, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,10 @@ def _finished(work: Work, assigned: Assignment) -> Finished:
         raise RuleError("wrong-state", f"this batch is {assigned.state}, not finished")
     failed = _failed_checks(work, assigned)
     missed = tuple(checks.missed_gold(work, assigned))
-    return Finished(assigned.state, not failed, failed, assigned.state == "finished", missed)
+    lessons = tuple(hierarchy.lessons(work, assigned)) if work.plan.in_phases else ()
+    return Finished(
+        assigned.state, not failed, failed, assigned.state == "finished", missed, lessons
+    )
 
 
 def submit(work: Work, worker_id: int, key: str) -> Ended:

@@ -14,7 +14,7 @@ from qrowd.collection.adjudication.appeals import APPEALS_BY_WORKERS
 from qrowd.collection.books.notices import text_of
 from qrowd.collection.database.schema import Notice, appeal, assignment, notice, worker
 from qrowd.collection.database.store import Work
-from qrowd.collection.judging import gold
+from qrowd.collection.judging import gold, hierarchy
 from qrowd.collection.office.causes import Cause, causes_of
 from qrowd.collection.office.pace import Pace, pace_of
 from qrowd.collection.people.workers import TO_BE_FORGOTTEN
@@ -71,8 +71,12 @@ def needs(work: Work, pace: Pace, causes: Sequence[Cause] = ()) -> list[Need]:
     named = {cause.name for cause in causes}
     answered = {(cause.act, tuple(cause.details)) for cause in causes}
     by_verdict = [_BY_VERDICT[pace.verdict]] if pace.verdict in _BY_VERDICT else []
+    phases = _phases(work, pace)
+    if phases and pace.verdict == "done":  # all is judged, but not yet all of it looked at again
+        by_verdict = []
     return [
         *_open_to_anybody(work),
+        *phases,
         *(by_verdict if "nobody" not in named or pace.verdict in ("paused", "done") else ()),
         *(() if named & {"budget", "spent"} else _budget(work, pace)),
         *_appeals(work),
@@ -101,6 +105,16 @@ def _open_to_anybody(work: Work) -> Iterator[Need]:
     # of a platform it must be said how many places there are
     details = {"entry": "links", "places": 0} if own else {"entry": "platform"}
     yield Need(text, "change entry", details, "/people", urgent=True)
+
+
+def _phases(work: Work, pace: Pace) -> list[Need]:
+    """Mode hierarchy: what waits for experts or the texts; in the end also for people."""
+    if not work.plan.in_phases or work.state != "running":
+        return []
+    found = hierarchy.hierarchy(work)
+    if not found.waits or (found.waits == "people" and pace.verdict != "done"):
+        return []
+    return [Need(found.sentence, page="/hierarchy")]
 
 
 def _budget(work: Work, pace: Pace) -> Iterator[Need]:

@@ -384,6 +384,11 @@ def _warnings(
     plan: Plan, rows: CampaignRows, sizes: list[int], gold: list[tuple[int, ...]]
 ) -> Iterator[Complaint]:
     yield from plan.way.warnings(rows)
+    if plan.in_phases:
+        pool = {name for _, name in rows.pool}
+        blank = sum(row.name in pool and not row.body.strip() for row in rows.documents)
+        if blank:
+            yield Complaint.of("files.documents", "office.plan.hierarchy.blank", n=blank)
     if not plan.gold_per_hit:
         return
     strange = {row.topic for row in rows.gold} - {name for name, _ in rows.pool}

@@ -51,7 +51,19 @@ class Complaint:
 
 def complaints(plan: Plan) -> Iterator[Complaint]:
     """Everything that is wrong."""
-    parts = (_campaign, _scale, _batches, _next, _way, _checks, _money, _platform, entry, mail)
+    parts = (
+        _campaign,
+        _scale,
+        _batches,
+        _next,
+        _hierarchy,
+        _way,
+        _checks,
+        _money,
+        _platform,
+        entry,
+        mail,
+    )
     for part in parts:
         yield from part(plan)
 
@@ -96,8 +108,9 @@ def _next(plan: Plan) -> Iterator[Complaint]:
     chosen, pick = plan.next, "next.pick"
     if chosen.pick == "even":
         return
-    if plan.campaign.mode != "crowd":
-        yield Complaint.of(pick, "office.plan.next.mode", mode=plan.campaign.mode)
+    mode = plan.campaign.mode
+    if mode not in ("crowd", "hierarchy") or (mode == "hierarchy" and chosen.pick == "systems"):
+        yield Complaint.of(pick, "office.plan.next.mode", mode=mode)
     if not plan.way.graded:
         yield Complaint.of(pick, "office.plan.next.way", way=plan.way.name)
     if chosen.pick == "systems" and not plan.files.runs:
@@ -108,6 +121,20 @@ def _next(plan: Plan) -> Iterator[Complaint]:
         yield Complaint.of(
             "next.least", "office.plan.next.least", because=pick, most=plan.most_votes
         )
+
+
+def _hierarchy(plan: Plan) -> Iterator[Complaint]:
+    if not plan.in_phases:
+        return
+    mode = "campaign.mode"
+    if not plan.way.graded or plan.way.ballots == "set":  # a ranking is not revised in part
+        name = plan.way.name
+        yield Complaint.of("campaign.way", "office.plan.hierarchy.way", because=mode, way=name)
+    if plan.hierarchy.votes > plan.most_votes:
+        key, most = "hierarchy.votes", plan.most_votes
+        yield Complaint.of(key, "office.plan.hierarchy.votes", because=mode, most=most)
+    if plan.files.priorities:
+        yield Complaint.of("files.priorities", "office.plan.hierarchy.priorities")
 
 
 def _way(plan: Plan) -> Iterator[Complaint]:

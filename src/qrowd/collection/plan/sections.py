@@ -41,8 +41,9 @@ class About:
     mode: str = param(
         "crowd",
         "who judges what: many people judge small batches; the same in the "
-        "order of priorities; one assessor judges a whole topic",
-        choices=("crowd", "priorities", "owner"),
+        "order of priorities; one assessor judges a whole topic; many people, with experts above "
+        "them and a classifier of the texts beside them",
+        choices=("crowd", "priorities", "owner", "hierarchy"),
     )
     way: str = param("grades", "how documents are judged", names=Way.names)
     language: str = param("en", "the language of the pages")
@@ -139,6 +140,34 @@ class Next:
     )
     refresh_minutes: float = _time(
         15, "minutes", "how often it is worked out again, where batches came in since"
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hierarchy:
+    """`[hierarchy]`: mode hierarchy, topic by topic in three phases (Piazzon 2019, 2.5.5)."""
+
+    training: int = param(
+        4, "sets of each topic that are judged first, drawn at random", at_least=1, at_most=1000
+    )
+    votes: int = param(
+        2, "people who judge each of these, before experts settle what they disagree on", at_least=2
+    )
+    hours: float = _time_or_none(
+        24,
+        "hours",
+        "how long the documents most likely relevant by their text are kept for those who were "
+        "best in training; then they are open to all",
+    )
+    contradiction: float = param(
+        0.6,
+        "how probable the classifier must find the opposite of an answer for it to be looked at "
+        "once more",
+        at_least=0.5,
+        below=1,
+    )
+    revisions: int = param(
+        50, "answers that a person is asked to look at once more, at most", at_least=0
     )
 
 
@@ -345,6 +374,7 @@ class Plan:
     files: Files = field(default_factory=Files)
     sets: Sets = field(default_factory=Sets)
     next: Next = field(default_factory=Next)
+    hierarchy: Hierarchy = field(default_factory=Hierarchy)
     hit: Hit = field(default_factory=Hit)
     pay: Pay = field(default_factory=Pay)
     checks: Checks = field(default_factory=Checks)
@@ -388,6 +418,16 @@ class Plan:
     def owner(self) -> bool:
         """Whether one assessor judges a whole topic."""
         return self.campaign.mode == "owner"
+
+    @property
+    def in_phases(self) -> bool:
+        """Whether topics go through the phases of a hierarchy."""
+        return self.campaign.mode == "hierarchy"
+
+    @property
+    def is_reordered(self) -> bool:
+        """Whether what comes next is worked out again and again."""
+        return self.next.pick != "even" or self.in_phases
 
     @property
     def gold_per_hit(self) -> int:

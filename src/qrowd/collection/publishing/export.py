@@ -21,7 +21,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from sqlalchemy import ColumnElement, Result, Select, and_, case, func, not_, select
+from sqlalchemy import ColumnElement, FromClause, Result, Select, and_, case, func, not_, select
 
 from qrowd import __version__
 from qrowd.collection.books import ledger
@@ -212,24 +212,35 @@ def _answer_frames(work: Work) -> Iterator[tuple[str, pl.DataFrame]]:
     import numpy as np
 
     names = _names(work)
-    for part in _streamed(work, _answers(work)).partitions(CHUNK):
+    queries = [_answers(work), *([_answers(work, revised=True)] if work.plan.in_phases else [])]
+    parts = (_streamed(work, query).partitions(CHUNK) for query in queries)
+    for part in chain.from_iterable(parts):
         # in this type, whole numbers (of times, too) are exact up to 2**53
         numbers = np.fromiter(chain.from_iterable(part), np.float64).reshape(len(part), -1)
-        parts = {file: numbers[:, 0] == code for code, file in enumerate(_ANSWERS)}
+        files = {file: numbers[:, 0] == code for code, file in enumerate(_ANSWERS)}
         if work.plan.way.rated:  # what was imported counts without a value
-            parts["ratings.tsv"] = parts["judgements.tsv"] & (numbers[:, 2] >= 0)
-        for file, mine in parts.items():
+            files["ratings.tsv"] = files["judgements.tsv"] & (numbers[:, 2] >= 0)
+        for file, mine in files.items():
             if mine.any():
                 yield file, _frame(file, numbers[mine], names)
 
 
-def _answers(work: Work) -> Select[Any]:
-    """Rows of numbers: file, grade, value, said, time taken, time, worker, position, set, kind."""
+def _answers(work: Work, *, revised: bool = False) -> Select[Any]:
+    """Rows of numbers: file, grade, value, said, time taken, time, worker, position, set, kind.
+
+    `revised`: what people said of own answers once more, in the place of what they said first.
+    """
     e, p, a = event.c, place.c, assignment.c
-    last = (answer.c.place_id == e.place_id) & (answer.c.position == e.position)
+    source: FromClause = event
+    own = e.place_id
+    if revised:
+        revision = place.alias()
+        source = event.join(revision, revision.c.id == e.place_id)
+        own = revision.c.reviews_id
+    last = (answer.c.place_id == own) & (answer.c.position == e.position)
     joined = (
-        event.join(answer, last & (answer.c.event_id == e.id))
-        .join(place, p.id == e.place_id)
+        source.join(answer, last & (answer.c.event_id == e.id))
+        .join(place, p.id == answer.c.place_id)
         .join(assignment, a.id == p.assignment_id)
     )
     control, graded = p.kind.in_(CONTROLS), has_grade()
@@ -247,8 +258,8 @@ def _answers(work: Work) -> Select[Any]:
     )
     counts = and_(not_(control), a.state.in_(VALID), graded | e.kind.in_(SAID))
     wanted = counts | and_(control, graded, a.finished_at.is_not(None))
-    own = (a.campaign_id + 0) == work.campaign  # + 0: walk along the events, which are in order
-    return select(*columns).select_from(joined).where(own, wanted).order_by(e.id)
+    here = (a.campaign_id + 0) == work.campaign  # + 0: walk along the events, which are in order
+    return select(*columns).select_from(joined).where(here, wanted).order_by(e.id)
 
 
 def _code(column: ColumnElement[Any], words: tuple[str, ...]) -> ColumnElement[int]:

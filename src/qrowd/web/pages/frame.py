@@ -33,6 +33,7 @@ from qrowd.web.settings import Settings
 TABS = (
     "",
     "/coverage",
+    "/hierarchy",
     "/quality",
     "/systems",
     "/workers",
@@ -239,7 +240,7 @@ class CampaignVisit(Visit):
             "title": work.plan.campaign.title or work.name,
             "state": work.state,
             "tab": tab,
-            "tabs": TABS,
+            "tabs": [tab for tab in TABS if tab != "/hierarchy" or work.plan.in_phases],
             "seen": audit.last_act(work),
             "pay": work.plan.pay,
             "plan": work.plan,

@@ -10,6 +10,7 @@ from qrowd.collection.books import notices
 from qrowd.collection.books.progress import by_topic_and_votes, counts, documents_by_votes
 from qrowd.collection.database.schema import worker
 from qrowd.collection.database.store import Work
+from qrowd.collection.judging import hierarchy
 from qrowd.collection.office.causes import Cause
 from qrowd.collection.office.pace import pace_of
 from qrowd.collection.office.todo import Need, overview
@@ -140,6 +141,15 @@ def coverage(visit: ReaderVisit, page: int = 1) -> Response:
         pictures=drawn(visit.storage, quality, "votes", "workload"),
         **data,
     )
+
+
+@router.get("/campaigns/{name}/hierarchy")
+def phases(visit: ReaderVisit) -> Response:
+    """Mode hierarchy: the phase of each topic, what the texts tell, what experts have to do."""
+    with visit.read() as work:
+        found, last = hierarchy.hierarchy(work), last_job(work, "next")
+        data = visit.top(work, "/hierarchy")
+    return visit.show("organiser/hierarchy.html.j2", found=found, last=last, now=work.now, **data)
 
 
 @router.post("/campaigns/{name}/notices/{number}/done")

@@ -30,7 +30,7 @@ from qrowd.web.judgements import merger_of
 from qrowd.web.pages.frame import ManagerVisit, Part, ReaderVisit, own_address, page_router
 
 router = page_router()
-ASKED = ("quality", "merge", "systems")
+ASKED = ("quality", "merge", "systems", "next")
 PAGE = 100  # lines
 _STYLE = re.compile(r' style="([^"]*)"')
 _FONT = re.compile(r"(?:(?P<weight>bold|\d+) )?(?P<size>[\d.]+px)")

@@ -33,6 +33,7 @@ class Crowd:
     truth: Qrels | None = None
     seed: int = 0
     most_batches: int | None = None  # of one robot
+    expert: float = 0.95  # how often the expert of mode hierarchy is right
 
 
 def truth_of(work: Work, truth: Qrels | None = None, prevalence: float = 0.3) -> Qrels:

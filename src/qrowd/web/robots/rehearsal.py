@@ -21,12 +21,14 @@ from scipy.special import stdtrit
 from sqlalchemy import func, select
 
 import qrowd as q
+from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.books import ledger
 from qrowd.collection.books.progress import coverage, last_answer
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import assignment
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.database.transfer import backup
+from qrowd.collection.judging import hierarchy
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.plan.forecast import (
     Z90,
@@ -42,6 +44,7 @@ from qrowd.collection.plan.sections import MINUTE, Plan
 from qrowd.collection.plan.toml import plan_text
 from qrowd.collection.plan.turnout import ITEMS, PER_HOUR, Outlay
 from qrowd.collection.record import audit
+from qrowd.data.collected import grades_of
 from qrowd.errors import RuleError
 from qrowd.simulation.setting import CROWDS
 from qrowd.web.app import make_app
@@ -115,7 +118,7 @@ def judge(
         if work.state == "draft":
             audit.perform(work, "robots", "launch")
         truth = truth_of(work, crowd.truth)
-        grades, began, rule = by_content(work, truth), work.now, work.plan.next
+        grades, began, plan = by_content(work, truth), work.now, work.plan
         files = CampaignFiles(store, folder, work.campaign)
     robots = make_robots(store, name, crowd, grades)
     chance = np.random.default_rng(crowd.seed + 1)
@@ -128,12 +131,15 @@ def judge(
         """What the process for jobs would do meanwhile."""
         nonlocal due
         progress(requests)
-        if rule.pick == "even" or clock.now < due:
+        if not plan.is_reordered or clock.now < due:
             return
-        due = clock.now + round(rule.refresh_minutes * MINUTE)
+        due = clock.now + round(plan.next.refresh_minutes * MINUTE)
+        if plan.in_phases:
+            _experts_decide(store, files.campaign, truth, crowd.expert, chance)
         with contextlib.suppress(RuleError):  # nobody has judged anything yet
             # who wins under random grades means nothing: runs are left out
-            choose(store, files.campaign, "robots", pick="margin")
+            pick = "margin" if plan.next.pick == "systems" else ""
+            choose(store, files.campaign, "robots", pick=pick)
 
     def all_held() -> bool:
         with files.read() as work:
@@ -157,6 +163,22 @@ def judge(
         left=dict(Counter(robot.tally.why or "had enough" for robot in robots if robot.token)),
         labels=q.score_labels(merged, truth),
     )
+
+
+def _experts_decide(
+    store: Store, campaign: int, truth: q.Qrels, right: float, chance: np.random.Generator
+) -> None:
+    """What mode hierarchy waits for, by an expert who is right so often."""
+    grades = grades_of(truth)
+    with store.write(campaign) as work:
+        scale = work.plan.scale
+        low, high = scale.grades[0], scale.grades[-1]
+        split = {row.pair_id for row in work.db.execute(hierarchy.training_disputes(work))}
+        for row in expert_sample.named(work, split.union(hierarchy.kept_pairs(work))):
+            grade = grades[row.topic, row.doc]
+            if chance.random() >= right:
+                grade = low if grade >= scale.relevant_from else high
+            expert_sample.decide(work, "robot", row.id, grade, "it says so")
 
 
 def outlay_of(work: Work) -> Outlay:

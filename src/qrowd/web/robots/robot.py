@@ -58,6 +58,8 @@ CALM = Habits()
 STORM = Habits(abandon=0.15, double=0.10, lost=0.20, second_tab=0.05, late=0.05)
 EAGER = Habits(0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
 
+LATER = 1800.0  # seconds until somebody looks again
+
 Truth = Mapping[tuple[str, str], int]  # (a topic's query, the hash of a document) -> grade
 
 
@@ -122,6 +124,7 @@ class Robot:
     habits: Habits = CALM
     pace: float = MEDIAN_SECONDS
     most_batches: int | None = None
+    patience: int = 100  # how often it looks again where there will be more later
     tally: Tally = field(default_factory=Tally)
     token: str = ""
 
@@ -185,7 +188,11 @@ class Robot:
         batch: dict[str, Any] | None = offer.get("batch")
         if not batch:
             self.tally.why = offer["nothing"]["code"]
-            return False
+            if self.tally.why != "later" or not self.patience:
+                return False
+            self.patience -= 1
+            yield Wait(LATER)
+            return True
         self.tally.batches += 1
         way, sets_before = self._leaving(batch)
         for shown in batch["sets"][:sets_before]:

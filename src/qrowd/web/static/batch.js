@@ -213,9 +213,10 @@ export class Batch {
     const step = this.steps[this.index];
     if (!step.set || this.asksQuestions(step)) return;
     const reviewed = step.documents[0]?.reviewed;
+    const earlier = this.batch.kind === "revision" ? "earlier.own" : "earlier";
     const focused = document.activeElement?.dataset?.act;
     this.bar.replaceChildren(
-      reviewed ? h("p.earlier", t("earlier", { what: this.way.words(reviewed) })) : "",
+      reviewed ? h("p.earlier", t(earlier, { what: this.way.words(reviewed) })) : "",
       h("div.grades", { role: "group", "aria-label": t("grades") }, this.way.controls(step, this)),
       h("div.others", this.otherButtons(step)),
     );

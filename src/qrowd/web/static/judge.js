@@ -153,7 +153,8 @@ const finish = step(async (batch) => {
 async function review(batch) {
   leaveBatch();
   const result = await call("GET", `/batches/${batch.key}/review`);
-  const isClean = result.can_submit && !result.missed.length && !result.failed.length;
+  const toRead = result.missed.length + result.failed.length + result.lessons.length;
+  const isClean = result.can_submit && !toRead;
   if (isClean) await submit(batch, result);
   else screens.review(way, batch, result, () => submit(batch, result));
 }

@@ -184,6 +184,32 @@ function missedCard(way, batch, missed) {
   );
 }
 
+// What experts decided otherwise on documents of training, and why.
+function lessonCard({ topic, title, said: grade, expert, reason }) {
+  return h(
+    "article.sheet.missed",
+    h("p.mark", topic),
+    h("h3", title || t("untitled")),
+    h(
+      "div.two",
+      verdict(t("review.you"), label(grade)),
+      verdict(t("review.expert"), label(expert)),
+    ),
+    reason ? h("p", reason) : null,
+  );
+}
+
+function lessons(result) {
+  const n = result.lessons.length;
+  if (!n) return null;
+  return h(
+    "section",
+    h("h2", t("review.lessons")),
+    h("p", t("review.lessons.words", { n })),
+    result.lessons.map(lessonCard),
+  );
+}
+
 function reviewLead(result, isTest) {
   if (!result.can_submit) return t("review.returned");
   const n = result.missed.length;
@@ -200,6 +226,7 @@ export function review(way, batch, result, next) {
     h("p.lead", reviewLead(result, isTest)),
     failed ? h("p.note", failed) : null,
     result.missed.map((missed) => missedCard(way, batch, missed)),
+    lessons(result),
     h("div.actions", mainButton(t(result.can_submit ? "submit" : "continue"), next)),
   );
 }

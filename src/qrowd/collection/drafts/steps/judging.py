@@ -16,7 +16,15 @@ class Mode(Step):
 
     name = "mode"
     after = "pool"
-    keys = ("campaign.mode", "hit.owner_days", "hit.second_share")
+    keys = (
+        "campaign.mode",
+        "hit.owner_days",
+        "hit.second_share",
+        "hierarchy.training",
+        "hierarchy.votes",
+        "hierarchy.hours",
+        "hierarchy.revisions",
+    )
     uploads = ("priorities",)
     percents = ("hit.second_share",)
 

@@ -28,6 +28,7 @@ from qrowd.collection.database.schema import (
     topic,
 )
 from qrowd.collection.database.store import Work
+from qrowd.collection.judging.hierarchy import Findings
 from qrowd.collection.material.campaign_rows import store_priorities
 from qrowd.collection.record.act import Act, Details, Stored
 from qrowd.collection.record.audit import details_of
@@ -42,12 +43,14 @@ FIRST = 2.0  # the priority of sets with fewer judgements than each gets; others
 class NextSets:
     """Of each set, by its number, its priority, or None where all its documents are decided.
 
-    `decided` of so many `documents` are.
+    `decided` of so many `documents` are. `text`: what the classifier of mode hierarchy found;
+    priorities then are as they are given.
     """
 
     priorities: Mapping[int, float | None]
     documents: int
     decided: int
+    text: Findings | None = None
 
 
 class ChooseNext(Act):
@@ -56,7 +59,7 @@ class ChooseNext(Act):
     name = "choose next"
     command = "qrowd campaign next DATABASE"
     results = (("decided", Number()), ("given_back", Number()))
-    unread = ("before",)
+    unread = ("before", "hierarchy")
     repeated = True
     chosen: NextSets = detail(Inside(of=NextSets), recorded=False)
 
@@ -73,7 +76,8 @@ class ChooseNext(Act):
             highest = max(row.held, most[row.topic_id])
             enough = max(row.held, min(least, highest))
             target = enough if worth is None else highest
-            priorities[row.id] = FIRST if row.held < least else worth or 0.0
+            is_first = row.held < least and self.chosen.text is None
+            priorities[row.id] = FIRST if is_first else worth or 0.0
             planned += highest * row.size
             given_back += (highest - target) * row.size
             if target != row.target:
@@ -93,6 +97,7 @@ class ChooseNext(Act):
             "planned": planned,
             "given_back": given_back,
             "before": _packed({"targets": before, "priorities": former}),
+            **({"hierarchy": self.chosen.text.stored()} if self.chosen.text else {}),
         }
 
     @staticmethod
