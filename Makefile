@@ -50,7 +50,7 @@ chromium:  ## Debian's Chromium for the tests in a browser, where apt may instal
 tests: setup chromium  ## All tests
 	$(BIN)/python tests/warm.py
 	$(BIN)/python -m pytest -n 2 -q --ignore=tests/browser
-	$(BIN)/python -m pytest -q tests/browser
+	$(BIN)/python -m pytest -n 2 -q tests/browser
 
 # what methods compute has no extra to miss: these tests would only be the same again
 core-tests: $(CORE)/.installed  ## The tests again, in an environment without any extra
