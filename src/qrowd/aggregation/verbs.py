@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +52,21 @@ def merge(
             raise UsageError("beside gold say what words mean, so that it is the same in both")
         if type(gold).__name__ == "Series":  # of pandas, as crowd-kit has gold: labels by task
             gold = gold.rename("label").rename_axis("task").reset_index()
-        if list(crowd.topics) == [ONE_TOPIC] and hasattr(gold, "assign"):
-            gold = gold.assign(topic=ONE_TOPIC)  # tasks have no topics
+        if list(crowd.topics) == [ONE_TOPIC]:  # tasks have no topics
+            if isinstance(gold, Mapping) and not any(isinstance(v, Mapping) for v in gold.values()):
+                gold = {ONE_TOPIC: gold}
+            elif hasattr(gold, "assign"):
+                gold = gold.assign(topic=ONE_TOPIC)
+            elif hasattr(gold, "with_columns"):
+                import polars as pl
+
+                gold = gold.with_columns(topic=pl.lit(ONE_TOPIC))
         trusted = read_qrels(gold, grades=words)
+    if not isinstance(trusted, Qrels | None):
+        raise UsageError(f"gold must be qrels, got {type(trusted).__name__}")
     wanted = registry.get(method) if isinstance(method, str) else method
+    if not hasattr(wanted, "card"):
+        raise UsageError(f"expected a method or its name, got {method!r}; see `qrowd methods`")
     if wanted.card.level != "judgements":
         level = wanted.card.level
         raise UsageError(f"{wanted!r} merges {level}, not judgements; see `qrowd methods`")

@@ -189,7 +189,9 @@ def adjudication_table(
                     "Topic ID": topic,
                     "# Docs": documents,
                     "NIST Rel": relevant,
-                    "% REL": round(100 * relevant / (documents - relevant)),
+                    "% REL": round(100 * relevant / (documents - relevant))
+                    if documents > relevant
+                    else "",
                     "# Disag": disputed,
                     "% Disag": round(100 * disputed / documents),
                     "Rel to Non": to_non,

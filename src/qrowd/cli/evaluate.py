@@ -346,7 +346,7 @@ def command(
     if intervals:
         deliver(q.intervals(scores, over=over, level=level, seed=seed), output, as_json)
     elif NICKNAMES.keys() & set(measures) and not (output or as_json):
-        for line in printed(scores, measures, per_topic):
+        for line in printed(scores, measures, per_topic, rel):
             click.echo(line)
     else:
         deliver_scores(scores, output, as_json, per_topic)

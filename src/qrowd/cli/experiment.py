@@ -501,6 +501,11 @@ def plot(
     named = {picture_name(book.plan, number): f"figure-{number}" for number in numbers}
     drawings = pictures(book, load(book.plan), statistic, group, only=tuple(named))
     if named:
+        if missing := [name for picture, name in named.items() if picture not in drawings]:
+            raise UsageError(
+                f"{missing[0]} is not among the pictures of this plan with its measures, "
+                "--statistic and --group"
+            )
         drawings = {name: drawings[picture] for picture, name in named.items()}
     files = save_pictures(drawings, output)
     if as_json:

@@ -285,11 +285,18 @@ def _people(files: opt.JudgementFiles, by: str) -> dict[str, dict[str, str]]:
     for name in by.split(","):
         if name not in table.columns:
             raise UnknownNameError.among(f"column in {files.people}", name, table.columns)
-    columns = {name: [str(value or "") for value in table[name].tolist()] for name in by.split(",")}
+    columns = {name: [_word(value) for value in table[name].tolist()] for name in by.split(",")}
     return {
         who: {name: column[at] for name, column in columns.items()}
         for at, who in enumerate(table.assessors)
     }
+
+
+def _word(value: object) -> str:
+    """A cell as the name of a group; "" where it is empty."""
+    if isinstance(value, float):
+        return "" if value != value else f"{value:g}"
+    return "" if value is None else str(value)
 
 
 # --- assessors ------------------------------------------------------------------------------------

@@ -91,6 +91,5 @@ class Keywords:
 
 
 def numbered(document: str, parts: Sequence[str]) -> dict[str, str]:
-    """Sentences as documents of their own: `doc#1`, `doc#2`, ... with as many digits as needed."""
-    width = len(str(len(parts)))
-    return {f"{document}#{at:0{width}d}": part for at, part in enumerate(parts, 1)}
+    """Sentences as documents of their own: `doc#1`, `doc#2`, ..."""
+    return {f"{document}#{at}": part for at, part in enumerate(parts, 1)}

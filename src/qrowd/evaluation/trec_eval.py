@@ -11,7 +11,6 @@ import numpy as np
 from qrowd.data.arrays import Floats
 from qrowd.data.scores import Scores
 from qrowd.errors import UsageError
-from qrowd.registry import get
 
 _RANKS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
 _RECALLS = tuple(f"{point / 10:.2f}" for point in range(11))
@@ -103,13 +102,19 @@ def specs_of(word: str) -> list[str]:
     return specs or [word]
 
 
-def printed(scores: Scores, words: Sequence[str], per_topic: bool) -> Iterator[str]:
-    """Lines as trec_eval prints them, one run after another; the scores are of these words."""
+def printed(
+    scores: Scores, words: Sequence[str], per_topic: bool, rel: int | None = None
+) -> Iterator[str]:
+    """Lines as trec_eval prints them, one run after another, of scores of these words; `rel` is as
+    for `measures_of`.
+    """
+    from qrowd.evaluation.measure import measures_of  # which asks here what words mean
+
     if len(scores.columns) > 1:
         raise UsageError("trec_eval's layout holds scores under one set of qrels; use -o or --json")
     names = list(dict.fromkeys(name for word in words for name in names_of(word) or [word]))
-    at: dict[str, int] = {}  # where each measure is among the scores; names may share one
-    where = [at.setdefault(repr(get(specs_of(name)[0], "measure")), len(at)) for name in names]
+    wanted = [measures_of(specs_of(name)[0], rel=rel)[0] for name in names]
+    where = [scores.measures.index(repr(each)) for each in wanted]  # names may share one
     means = scores.means()[:, 0]
     for run, called in enumerate(scores.runs):
         for topic, title in enumerate(scores.topics if per_topic else []):

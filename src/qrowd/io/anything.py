@@ -33,8 +33,8 @@ _KINDS_BY_COLUMNS = (
     ("scores", ("run", "topic", "measure", "value")),
     ("scores", ("run", "measure", "value", "human_low")),  # corrected by few labels
     ("runs", ("run", "topic", "doc", "score")),
-    ("orders", ("left", "right", "won")),
     ("judgements", ("doc", "assessor", "grade")),
+    ("orders", ("left", "right", "won")),
     ("orders", ("topic", "doc", "assessor", "chosen")),
     ("qrels", ("topic", "doc", "grade", "score")),  # of dicts, whole numbers: see nested.py
     ("runs", ("topic", "doc", "score")),
@@ -172,13 +172,14 @@ def _of_qrels(grading: dict[str, Any]) -> dict[str, Any]:
 
 
 def _has_ranks(source: Source) -> bool:
-    """Whether the third of three columns counts 1, 2, ... and so is no grade."""
-    lines = [line.split() for line in source.start.decode("utf-8", "ignore").splitlines()[:_FEW]]
-    rows = [line for line in lines if len(line) == 3]
-    if any(not rank.isdigit() for _, _, rank in rows):
-        return False
-    seen = [(topic, rank) for topic, _, rank in rows]
-    return len(set(seen)) == len(seen) and {rank for _, rank in seen} != {"0"}
+    """Whether the third of three columns counts 1, 2, ... in each topic and so is no grade."""
+    lines = source.start.decode("utf-8", "ignore").splitlines()[:_FEW]
+    rows = [row for line in lines if len(row := re.split(r"[\s,;]+", line.strip())) == 3]
+    ranks: dict[str, list[str]] = {}
+    for topic, _, rank in rows:
+        ranks.setdefault(topic, []).append(rank)
+    counted = all(own == [str(at + 1) for at in range(len(own))] for own in ranks.values())
+    return counted and any(len(own) > 1 for own in ranks.values())
 
 
 def _has_fractions(source: Source) -> bool:

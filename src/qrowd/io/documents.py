@@ -49,7 +49,7 @@ _NO_DOCUMENTS = {
 }
 _PLAIN = {2: ("doc", "text"), 3: ("doc", "title", "text"), 4: ("doc", "url", "title", "text")}
 _FURTHER = ("doc", "title", "text", "further")  # four columns without an address
-_ADDRESS = re.compile(r"\w+://|www\.")
+_ADDRESS = re.compile(r"(\S+[.:]\S+)?")  # or none
 
 _DOC = re.compile(rb"<doc(\s[^<>]*)?>", re.IGNORECASE)
 _NAMES = ("docno", "docid", "id")
@@ -117,7 +117,7 @@ def _of_table(source: Source) -> Iterator[Record]:
             yield record.renamed(columns | rest)
     elif records.has_no_header(source, names, _PLAIN, SYNONYMS["doc"]):
         plain = _PLAIN[len(names)]
-        if "url" in plain and not _ADDRESS.match(names[plain.index("url")].strip()):
+        if "url" in plain and not _ADDRESS.fullmatch(names[plain.index("url")].strip()):
             plain = _FURTHER
         yield from records.read(source, plain)
     else:

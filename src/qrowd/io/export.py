@@ -180,30 +180,31 @@ def _msmarco(noun: Labels | RunSet) -> bytes:
 
 
 def _rank_eval(labels: Labels) -> bytes:
-    index, requests = "documents", {}
+    index, own, asked = "documents", {}, {}
     if labels.like:
-        given = _like(labels, "rank-eval")[0]["requests"]
-        requests = {each["id"]: each.get("request", {}) for each in given}
-        rated = [rating for each in given for rating in each["ratings"]]
+        own = _like(labels, "rank-eval")[0]
+        asked = {each.get("id"): each for each in own["requests"]}
+        if not asked.keys() & {row.topic for row in labels.rows}:
+            message = "none of its requests has the id of a topic: is it another project's?"
+            raise InputError(message, file=labels.like)
+        rated = [rating for each in own["requests"] for rating in each.get("ratings", [])]
         index = next((rating["_index"] for rating in rated if "_index" in rating), index)
     else:
         say(f"the index is called {index!r} and requests are simple queries: --like takes yours")
-    return _json(
-        {
-            "requests": [
-                {
-                    "id": first.topic,
-                    "request": requests.get(first.topic)
-                    or {"query": {"query_string": {"query": first.query}}},
-                    "ratings": [
-                        {"_index": index, "_id": row.doc, "rating": row.grade} for row in rows
-                    ],
-                }
-                for first, rows in labels.by_topic()
-            ],
-            "metric": {"dcg": {"k": 10, "normalize": True}},
-        }
-    )
+
+    def request(first: Label, rows: Sequence[Label]) -> dict[str, Any]:
+        simple = {"request": {"query": {"query_string": {"query": first.query}}}}
+        held = asked.get(first.topic) or {"id": first.topic, **simple}
+        indexes = {rating["_id"]: rating.get("_index", index) for rating in held.get("ratings", [])}
+        usual = next(iter(indexes.values()), index)
+        rated = [
+            {"_index": indexes.get(row.doc, usual), "_id": row.doc, "rating": row.grade}
+            for row in rows
+        ]
+        return {**held, "ratings": rated}
+
+    requests = [request(first, rows) for first, rows in labels.by_topic()]
+    return _json({"metric": {"dcg": {"k": 10, "normalize": True}}, **own, "requests": requests})
 
 
 def _opensearch(labels: Labels) -> bytes:

@@ -144,7 +144,10 @@ def _of_buckets(table: Table) -> Table:
     if "topic" not in table:
         raise table.origin.error("a bucket is that of a topic, and there is no column for topics")
     name = f"grade of {table.columns['bucket']}"
-    put = table.names("bucket", keep=True) == table.names("topic", keep=True)
+    bucket = table.column("bucket", filled=False).cast(str)
+    put = bucket == table.names("topic", keep=True)  # nothing where there is no bucket
+    if not put.any():
+        say(f"{table.origin.name}: no bucket is called as its topic: all grades are 0")
     frame = table.frame.with_columns(put.cast(int).alias(name))
     return replace(table, frame=frame, columns={**table.columns, "grade": name})
 

@@ -127,9 +127,16 @@ def _of_sentences(table: Table) -> Table:
     """The table with sentences as documents of their own, where a column numbers them."""
     if "sentence" not in table:
         return table
-    number = table.names("sentence", keep=True).str.strip_chars()
-    if not number.str.contains(r"^\d+$").all():  # a text: it says nothing about which one it is
+    import polars as pl
+
+    number = table.names("sentence", keep=True).cast(pl.Float64, strict=False)
+    if number.null_count() == len(number):  # texts: they say nothing about which one it is
         return table
+    bad = (number.is_null() | (number != number.floor()) | (number < 0)).fill_null(True).arg_true()
+    if len(bad):
+        said = table.names("sentence", keep=True)[bad[0]]
+        raise table.origin.error(f"sentence must be a whole number, got {said!r}", bad[0])
+    number = number.cast(pl.Int64).cast(pl.String)
     name = f"doc#{table.columns['sentence']}"
     frame = table.frame.with_columns((table.names("doc", keep=True) + "#" + number).alias(name))
     return replace(table, frame=frame, columns={**table.columns, "doc": name})

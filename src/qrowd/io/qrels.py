@@ -18,7 +18,7 @@ from qrowd.data.qrels import NOT_JUDGED, Qrels, QrelsSet, SoftQrels
 from qrowd.data.sample import BY, GOALS, UNIFORM, Choice, Decisions, Sample
 from qrowd.data.scale import BINARY, Scale
 from qrowd.data.teams import TeamLabels
-from qrowd.errors import InputError
+from qrowd.errors import InputError, UsageError
 from qrowd.io.columns import Columns, Reading, Wanted, tables
 from qrowd.io.grades import Grading, Words, graded
 from qrowd.io.origin import located, say
@@ -153,6 +153,8 @@ def read_teams(source: str | Path | Any, by: str) -> dict[str, TeamLabels]:
     """
     import polars as pl
 
+    if by in ("topic", "doc", "grade", "rank", "set"):
+        raise UsageError(f"--by names the column that says whose a label is, not {by}")
     wanted = Wanted(
         "labels of teams",
         needed=("topic", "doc", "grade"),

@@ -144,6 +144,8 @@ def strict_rows(
     """Lines and rows of a TSV file whose header has all needed names, and no others than these."""
     try:
         lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
+    except FileNotFoundError:
+        raise FormatError("no such file; check the path", file=str(path)) from None
     except (OSError, UnicodeDecodeError):
         raise FormatError("cannot be read as text in UTF-8", file=str(path)) from None
     header = lines[0].split("\t") if lines else []

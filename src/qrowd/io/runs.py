@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from qrowd.data.arrays import Codes, Floats, refuse_rows
+from qrowd.data.arrays import Codes, Floats, Mask, refuse_rows
 from qrowd.data.index import Index
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import ALL, MEAN, Scores
@@ -59,25 +59,25 @@ def read_runs(
     )
     runs, run = encoded(stacked(parts, "run", _named_by_file(parts, names)))
     (topics, documents), (topic, document) = coded(parts, "topic", "doc")
-    by_rank = any("score" not in table for table in parts)
+    by_rank = np.repeat(["score" not in table for table in parts], [len(table) for table in parts])
     origins = [table.origin for table in parts]
     say_what_is_odd(origins[0].name, runs=runs, topics=topics, documents=documents)
     _say_of_lone_tags(origins[0].name, runs, run)
     del parts  # millions of strings
     with located(origins):
-        if by_rank:
-            _refuse_equal_ranks(run, topic, scores)
+        if by_rank.any():
+            _refuse_equal_ranks(run, topic, scores, by_rank)
         return RunSet.from_codes((runs, topics, documents), (run, topic, document), scores)
 
 
-def _refuse_equal_ranks(run: Codes, topic: Codes, scores: Floats) -> None:
+def _refuse_equal_ranks(run: Codes, topic: Codes, scores: Floats, by_rank: Mask) -> None:
     """An error where a list has a rank twice: these are grades, perhaps, and no run."""
     rows = np.stack([run, topic, scores], axis=1)
     _, first = np.unique(rows, axis=0, return_index=True)
     again = np.ones(len(rows), np.bool_)
     again[first] = False
     refuse_rows(
-        again,
+        again & by_rank,
         lambda row: (
             f"rank {-scores[row]:g} is twice in one list; three columns without a header are "
             "topic, document and rank: qrels have four, or a header"

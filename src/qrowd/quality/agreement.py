@@ -393,8 +393,9 @@ def pair_agreement(
     size = counts.shape[1]
     vote = counts.argmax(axis=1)
     if skills is None:
-        right = np.bincount(single.assessor, vote[single.pair] == single.grade)
-        skills = over(right, np.bincount(single.assessor), np.nan)
+        n = len(single.assessors)
+        right = np.bincount(single.assessor, vote[single.pair] == single.grade, n)
+        skills = over(right, np.bincount(single.assessor, minlength=n), np.nan)
     skill = np.asarray(skills, np.float64)
     if skill.shape != (len(single.assessors),):
         raise ParameterError(

@@ -382,9 +382,13 @@ class Learned(Rule):
         if "bad" not in known.columns:
             raise InputError("people whom somebody has marked need a column bad: 1 or 0")
         at = evidence.judgements.assessors.find(known.assessors)
-        bad = np.asarray(known["bad"], np.float64)[at >= 0]
+        marks = {"1": 1.0, "0": 0.0, "1.0": 1.0, "0.0": 0.0}
+        for who, mark in zip(known.assessors, known["bad"].tolist(), strict=True):
+            if str(mark) not in marks:
+                raise InputError(f"bad must be 1 or 0, got {mark!r} for {who}")
+        bad = np.array([marks[str(mark)] for mark in known["bad"].tolist()])[at >= 0]
         at = at[at >= 0]
-        if not np.isin(bad, (0, 1)).all() or len(np.unique(bad)) < 2 or len(bad) < 10:
+        if len(np.unique(bad)) < 2 or len(bad) < 10:
             raise InputError(
                 f"of those who judged, {len(bad)} people are marked as bad (1) or not (0): it "
                 "takes 10 at least, and both kinds"

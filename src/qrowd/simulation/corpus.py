@@ -38,13 +38,15 @@ def relevance(setting: Setting, random: np.random.Generator) -> tuple[Floats, Gr
 def sentences(setting: Setting, truth: Qrels, random: np.random.Generator) -> Qrels:
     """The sentences of documents (`doc#1`, `doc#2`, ...), and which of them are on the topic."""
     n, pairs = setting.sentences or 1, truth.pairs
-    names = [f"#{at:0{len(str(n))}d}" for at in range(1, n + 1)]
-    index = Index((pairs.documents.names[:, None] + np.array(names, object)[None, :]).ravel())
-    document = (pairs.document[:, None].astype(np.int64) * n + np.arange(n)).astype(np.int32)
-    parts = Pairs(pairs.topics, index, np.repeat(pairs.topic, n), document.ravel())
+    numbers = np.array([f"#{at}" for at in range(1, n + 1)], object)
+    names = (pairs.document_names[:, None] + numbers[None, :]).ravel()
+    index, document = Index.encode(names)
+    parts, at = Pairs.from_codes(pairs.topics, index, np.repeat(pairs.topic, n), document)
     share = np.where(truth.grade >= 1, setting.on_topic, setting.off_topic)
     on_topic = random.random((len(pairs), n)) < share[:, None]
-    return Qrels(parts, on_topic.ravel().astype(np.int8))
+    grade = np.empty(len(parts), np.int8)
+    grade[at] = on_topic.ravel()
+    return Qrels(parts, grade)
 
 
 def rankings(

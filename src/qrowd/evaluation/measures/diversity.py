@@ -87,7 +87,11 @@ class OfNovelty(OfSubtopics):
         return np.array(gains)
 
 
-@measure("alpha_DCG", paper="Clarke et al. 2008", aliases={"alpha-DCG": "alpha_DCG"})
+@measure(
+    "alpha_DCG",
+    paper="Clarke et al. 2008",
+    aliases={"alpha-DCG": "alpha_DCG", "α_DCG": "alpha_DCG"},
+)
 class AlphaDCG(OfNovelty):
     r"""DCG of what is new: over that of a ranking all of whose documents have all subtopics.
 
@@ -169,7 +173,11 @@ class PIA(OfSubtopics):
         return share(covers.sum(axis=(0, 2))[:, None] / self.depth, np.array(covers.shape[2]))
 
 
-@measure("StRecall", paper="Zhai, Cohen & Lafferty 2003", aliases={"strec": "StRecall"})
+@measure(
+    "StRecall",
+    paper="Zhai, Cohen & Lafferty 2003",
+    aliases={"strec": "StRecall", "STREC": "StRecall"},
+)
 class StRecall(PIA):
     """Subtopic recall at k: the share of subtopics that the first k documents cover."""
 

@@ -66,8 +66,8 @@ class Suggestions:
         self.at = [_shared(records[0]).get(role, "").split(".") for role in ("topic", "doc")]
 
     @property
-    def words(self) -> list[str]:
-        """What people answered."""
+    def answers(self) -> list[Any]:
+        """What people answered: words, or the whole numbers of a rating."""
         words: list[Any] = []
         for record in self.records:
             if self.nested:
@@ -75,7 +75,12 @@ class Suggestions:
                 words += [answer["value"] for answer in held]
             else:
                 words += record.get(self.question + _LIST) or []
-        return [str(word) for word in words]
+        return words
+
+    @property
+    def words(self) -> list[str]:
+        """The same as words."""
+        return [str(answer) for answer in self.answers]
 
     def pair(self, record: Mapping[str, Any]) -> tuple[str, str]:
         """The topic and the document of a record."""
@@ -91,12 +96,13 @@ class Suggestions:
         self, record: Mapping[str, Any], said: str, chance: float | None, by: str
     ) -> dict[str, Any]:
         """The record with a suggestion."""
+        value = int(said) if isinstance(next(iter(self.answers), ""), int) else said
         if self.nested:
             held = record.get("suggestions") or {}
-            own = {"value": said, "agent": by, "score": chance}
+            own = {"value": value, "agent": by, "score": chance}
             return {**record, "suggestions": {**held, self.question: own}}
         at = f"{self.question}.suggestion"
-        return {**record, at: said, f"{at}.agent": by, f"{at}.score": chance}
+        return {**record, at: value, f"{at}.agent": by, f"{at}.score": chance}
 
 
 def _shared(record: Mapping[str, Any]) -> dict[str, str]:

@@ -122,7 +122,7 @@ class Predictions:
             for each in [*(task.get("annotations") or []), *(task.get("predictions") or [])]
             if isinstance(each, Mapping)
             for result in each.get("result") or []
-            if result.get("type") in _KINDS
+            if result.get("type") in _KINDS and "from_name" in result
         ]
         names = list(dict.fromkeys(str(answer["from_name"]) for answer in answers))
         control = recognised(names, ("grade",)).get("grade") or (names or [""])[0]
