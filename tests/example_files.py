@@ -137,6 +137,8 @@ def save_example_files(folder: Path) -> None:
     _save_decisions(folder)
     some = gold.to_polars().select("topic", "doc", team=pl.lit("one"), label=pl.lit(0.8))
     some.write_csv(folder / "teams.tsv", separator="\t")
+    groups = [f"{name}\tteam{at % 2}\n" for at, name in enumerate(runs.runs)]
+    (folder / "groups.tsv").write_text("run\tgroup\n" + "".join(groups))
     (folder / "grid.toml").write_text(GRID)
     main(["experiment", "run", str(folder / "grid.toml"), "-o", str(folder / "results"), "-q"])
     shutil.copytree(ROOT / "examples" / "campaign", folder, dirs_exist_ok=True)

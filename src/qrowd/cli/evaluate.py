@@ -289,7 +289,7 @@ def command(
       qrowd evaluate --runs 'runs/*.gz' --merged merged.tsv --draws 1000 --intervals
       qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method ds --draws 1000 --intervals
       qrowd evaluate --runs 'runs/*.gz' --judgements llm.tsv --human few.tsv -m AP -m nDCG@10
-      qrowd evaluate --runs 'runs/*.gz' --qrels nist.qrels --leave-out-runs teams.tsv
+      qrowd evaluate --runs 'runs/*.gz' --qrels nist.qrels --leave-out-runs groups.tsv
       qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method mv \\
           --worklist next.tsv -m P@10
     """

@@ -104,7 +104,8 @@ def agreement_section(quality: Quality, command: str = "") -> Section:
         "0 is what chance gives (raw agreement apart), 1 is perfect."
     )
     caption = f"Agreement of assessors, with {percent(agreed.level)} intervals over {over}"
-    return Section("Agreement", (about, Table(caption, agreed.table(), command=command)))
+    columns = {name: values for name, values in agreed.table().items() if name != "se"}
+    return Section("Agreement", (about, Table(caption, columns, command=command)))
 
 
 def checks_section(quality: Quality) -> Section:
