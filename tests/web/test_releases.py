@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 import zipfile
 from pathlib import Path
