@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.comparison.prediction_powered import Estimate
-from qrowd.data.arrays import Array, Codes, Floats
+from qrowd.data.arrays import Array, Codes, Floats, Mask
 from qrowd.data.index import Pairs
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import NOT_JUDGED, SoftQrels
@@ -64,6 +64,15 @@ def can_step(measure: Measure) -> bool:
     exact = getattr(measure, "expected", "exact") == "exact"
     plain = exact and not getattr(measure, "judged_only", False)
     return is_linear(measure) or (plain and isinstance(measure, AP | NDCG))
+
+
+def gains_of(measure: Measure, grades: Array) -> Floats:
+    """What documents of these grades count for a measure of `can_step`."""
+    if is_linear(measure):
+        return pair_gains(measure, grades)
+    if isinstance(measure, NDCG):
+        return np.asarray(measure.by_grade[np.asarray(grades, np.int64) - NOT_JUDGED])
+    return np.asarray(np.asarray(grades) >= measure.level, np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,14 +266,14 @@ class OneStep:
         """
         if is_linear(measure):
             return np.inf
-        grades = np.array(self.scale.grades)
-        if isinstance(measure, NDCG):
-            counts = measure.by_grade[grades - NOT_JUDGED] > 0
-        else:
-            counts = grades >= measure.level
+        counts = gains_of(measure, np.array(self.scale.grades)) > 0
         believed = self._mean[:, counts].sum(axis=1)
         by_topic = np.bincount(self.machine.pairs.topic, believed)
         return float(np.median(by_topic[np.diff(self.machine.pairs.topic_starts) > 0]))
+
+    def shown(self, measure: Measure) -> Mask:
+        """Which labelled pairs each run has among the ranks that a measure looks at."""
+        return np.asarray(self._scored.ranks[:, self.at] < measure.depth)
 
     # --- probabilities of grades ------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.comparison.prediction_powered import Corrected
+from qrowd.comparison.prediction_powered import EQUAL, Corrected
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
@@ -20,7 +20,6 @@ from qrowd.rendering import Readable, aligned, between, percent, plain
 MOVED, BEHIND = 3, 3  # topics that are shown, and documents behind each
 SHOWN = 3  # runs whose topics are printed
 DEEP = 100  # ranks in which documents are looked for
-EQUAL = 1e-9  # scores that differ by less are tied
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +111,7 @@ class Contrast(Readable, Framed):
         rows = []
         for row in (row for row in self.rows() if row["measure"] == name):
             low, high = row["low"], row["high"]
-            sure = "better" if low > 0 else "worse" if high < 0 else "open"
+            sure = "better" if low > EQUAL else "worse" if high < -EQUAL else "open"
             known = not np.isnan(low)
             rows.append(
                 [
