@@ -222,7 +222,8 @@ class _Correction:
                 return self._recalibrated(measure, notes) + nothing[:5], None
             return nothing, None
         human = self.design.human(measure)
-        alone = self._bounded(human, measure, notes)
+        about = repr(measure) if self.method == "human" else f"{measure!r}, human labels alone"
+        alone = self._bounded(human, measure, notes, about)
         why = "" if is_linear(measure) else self.design.unsure(measure, self.method == "human")
         if why:  # of AP and nDCG, all that comes from sampled pairs
             alone = [alone[0], *nothing[:2]]
@@ -255,19 +256,24 @@ class _Correction:
             return self._blank()[0][:2]
         return list(estimate.places(self.level, self.seed))
 
-    def _bounded(self, estimate: Estimate, measure: Measure, notes: list[str]) -> list[Floats]:
-        """The value and its bounds, where scores can be; none where a run's labels are alike."""
+    def _bounded(
+        self, estimate: Estimate, measure: Measure, notes: list[str], about: str = ""
+    ) -> list[Floats]:
+        """The value and its bounds, where scores can be; none where a run's labels are alike.
+        `about` is what notes begin with.
+        """
+        about = about or repr(measure)
         runs = len(self.design.runs)
         way = self.quantiles if estimate.parts is not None else "t"
         low, high = estimate.interval(self.level, way, self.seed)
         few = np.zeros(runs, np.bool_)
         if estimate.effective is not None:
             few = ~np.isnan(estimate.value) & (estimate.effective < estimate.enough)
-            notes += self._too_few(estimate, few, measure)
+            notes += self._too_few(estimate, few, about)
         alike = estimate.alike & ~np.isnan(estimate.value) & ~few
         if alike.any():
             notes.append(
-                f"{measure!r}: {int(alike.sum())} of {runs} runs have no interval: all human "
+                f"{about}: {int(alike.sum())} of {runs} runs have no interval: all human "
                 "labels that their scores depend on are alike; judge more pairs"
             )
         unknown = int(np.isnan(estimate.value).sum())
@@ -281,7 +287,7 @@ class _Correction:
         highest = np.inf if unbounded else 1.0
         return [np.clip(end, 0.0, highest) for end in ends]
 
-    def _too_few(self, estimate: Estimate, few: Mask, measure: Measure) -> list[str]:
+    def _too_few(self, estimate: Estimate, few: Mask, about: str) -> list[str]:
         """A sentence about runs whose scores rest on too few labels, and how many would do."""
         if not few.any():
             return []
@@ -291,7 +297,7 @@ class _Correction:
         usual, labels = max(float(np.median(worth)), 1.0), self.design.labels
         enough = min(ceil(2 * labels * estimate.enough / usual), self.design.size)
         return [
-            f"{measure!r}: {int(few.sum())} of {len(few)} runs have no interval: the labelled "
+            f"{about}: {int(few.sum())} of {len(few)} runs have no interval: the labelled "
             f"pairs that their scores rest on are worth {estimate.effective[few].min():.1f} equal "
             f"ones at the least, {estimate.enough:g} are needed; about {enough} labels chosen like "
             f"these {labels} would do"
@@ -447,7 +453,7 @@ class _Pairwise(_Design):
         if relevant >= FEWEST_RELEVANT:
             return ""
         return (
-            f"{measure!r} has no intervals: the topic in the middle has about {relevant:.0f} "
+            f"{measure!r} has no intervals: the median topic has about {relevant:.0f} "
             f"relevant documents, and below {FEWEST_RELEVANT} intervals from sampled pairs held "
             "too little, whatever their number; sample whole topics (by topic), or take P or DCG"
         )

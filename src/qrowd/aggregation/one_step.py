@@ -55,7 +55,7 @@ EDGE = 0.01  # as sure as a machine is taken to be
 # below these, intervals hold too little (measured: benchmarks.few_labels --only steps)
 FEWEST_EFFECTIVE = 2.0  # labelled pairs that a score or a difference rests on
 FEWEST_LABELS = 40  # in all
-FEWEST_RELEVANT = 25  # documents of a topic in the middle, for AP and nDCG
+FEWEST_RELEVANT = 25  # documents of the median topic, for AP and nDCG
 _ABSENT = np.iinfo(np.int32).max  # the rank of what a run does not have
 
 
@@ -261,8 +261,8 @@ class OneStep:
         return replace(self, machine=replace(self.machine, posterior=even))
 
     def relevant(self, measure: Measure) -> float:
-        """How many documents of a topic in the middle are believed to count for a measure whose
-        scores depend on that number; infinite for weighted sums, which do not.
+        """How many documents of the median topic are believed to count for a measure whose scores
+        depend on that number; infinite for weighted sums, which do not.
         """
         if is_linear(measure):
             return np.inf
