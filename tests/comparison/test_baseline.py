@@ -14,6 +14,8 @@ import qrowd as q
 from qrowd.cli.main import command
 from qrowd.data.sample import Sample
 from qrowd.errors import UnknownNameError, UsageError
+from qrowd.reporting.parts import Table
+from qrowd.reporting.sections.systems import corrected_section
 from qrowd.reporting.verdicts import _best_by_humans
 
 NAMES = ["P@10", "AP", "nDCG@10"]
@@ -261,6 +263,18 @@ def test_the_best_is_ahead_of_all_others_or_not(made: q.Collection, machine: q.M
     high[:, first] = 1
     verdict = _best_by_humans(replace(corrected, place_low=low, place_high=high))
     assert "all 5 others are surely behind it" in verdict.reasons
+
+
+def test_a_place_that_is_not_known_is_empty_in_a_report(
+    made: q.Collection, machine: q.Merged
+) -> None:
+    corrected = _corrected(made, machine)
+    low, high = corrected.place_low.copy(), corrected.place_high.copy()
+    low[:, 0] = high[:, 0] = np.nan
+    section = corrected_section(replace(corrected, place_low=low, place_high=high))
+    table = next(part for part in section.parts if isinstance(part, Table))
+    assert table.columns["places"].count("") == 1
+    assert not any("nan" in place for place in table.columns["places"])
 
 
 def test_notes_say_when_they_are_about_human_labels_alone(

@@ -200,7 +200,8 @@ def compare(
     paired tests of all pairs of runs, or of each run against --baseline, corrected for their
     number. With --human, runs are compared by machine labels that human ones correct: scores and
     places with intervals, or with --baseline the difference of each run with its interval, topics
-    won and lost, the topics that moved most with their documents, and unjudged documents.
+    won and lost, the topics that moved most with their documents; and unjudged documents, with how
+    scores would change if all of them had the highest grade.
 
     \b
     Examples:

@@ -212,8 +212,8 @@ def _without_interval(
             alike = estimate.alike[base] | estimate.alike[others]
             reasons = {
                 "all human labels that one of the two scores depends on are alike": alike,
-                "the labelled pairs that the two runs differ by are worth fewer than two equal "
-                "ones": ~alike,
+                f"the judged {corrected.unit}s that tell the two runs apart are worth fewer than "
+                "two equal ones": ~alike,
             }
             why = ", or ".join(why for why, on in reasons.items() if (unknown & on).any())
         yield (
