@@ -91,3 +91,82 @@ def test_humans_may_use_more_grades_than_the_machine(made: q.Collection, machine
     chosen = q.sample(machine, 90, "weight", runs=made.runs, measure="nDCG@10", seed=1)
     found = q.correct(made.runs, machine, chosen.labelled(graded), "nDCG@10")
     assert np.isfinite(found.value).all()
+
+
+def test_labels_that_are_all_alike_tell_no_error() -> None:
+    made = q.simulate(
+        topics=8, documents=120, runs=5, assessors=9, votes=3, prevalence=0.01, seed=0
+    )
+    machine = q.MajorityVote().fit(made.judgements)
+    few = q.sample(machine, 60, "random", runs=made.runs)
+    grades = np.zeros(len(few), np.int8)
+    sample = few.labelled(q.Qrels(few.pairs, grades))
+    found = q.correct(made.runs, machine, sample, ["P@10", "AP", "nDCG@10"])
+    for part in (found.low, found.high, found.human_low, found.place_low, found.place_high):
+        assert np.isnan(part).all()
+    assert any("P@10" in note and "alike" in note for note in found.notes)
+    assert np.isnan(q.against(found, made.runs, "run01").low).all()
+
+
+def test_a_run_whose_labels_are_alike_has_no_interval(
+    made: q.Collection, machine: q.Merged
+) -> None:
+    assert made.runs is not None
+    few = q.sample(machine, 200, "random", runs=made.runs)
+    own = made.runs.of_runs(q.Index.of(["run01"])).pool(10)
+    grade = np.where(own.locate(few.pairs) >= 0, 0, np.arange(len(few)) % 2).astype(np.int8)
+    sample = few.labelled(q.Qrels(few.pairs, grade))
+    found = q.correct(made.runs, machine, sample, ["P@10", "nDCG@10"])
+    unknown = np.array(list(made.runs.runs)) == "run01"
+    for part in (found.low[0], found.place_low[0], found.place_high[0]):
+        assert np.isnan(part).tolist() == unknown.tolist()
+    contrast = q.against(found, made.runs, "run02")
+    assert np.isnan(contrast.low[0]).tolist() == [True, False, False, False]
+    (estimate,) = found.measure("nDCG@10").estimates
+    assert estimate is None or estimate.alike.tolist() == unknown.tolist()
+
+
+@pytest.mark.parametrize("quantiles", ["t", "bootstrap"])
+def test_what_all_was_judged_of_is_known(
+    made: q.Collection, machine: q.Merged, quantiles: str
+) -> None:
+    assert made.runs is not None
+    names = ["P@10", "AP", "nDCG@10"]
+    everything = Sample(made.truth.pairs, np.ones(len(made.truth)), "weight", made.truth.grade)
+    found = q.correct(made.runs, machine, everything, names, quantiles=quantiles)
+    truth = q.evaluate(made.runs, made.truth, names).means()[:, 0]
+    for part in (found.low, found.high, found.human_low, found.human_high):
+        assert part == pytest.approx(truth)
+    place = q.places(truth)
+    assert (found.place_low <= place).all()
+    assert (found.place_high - found.place_low <= 1).all()  # two runs may be tied
+    assert not any("interval" in note for note in found.notes)
+    contrast = q.against(found, made.runs, "run01")
+    assert contrast.low == pytest.approx(contrast.high)
+    assert contrast.low == pytest.approx((truth - truth[:, [0]])[:, 1:])
+
+
+def test_a_run_of_judged_documents_is_known(made: q.Collection, machine: q.Merged) -> None:
+    assert made.runs is not None
+    first = made.runs.of_runs(q.Index.of(["run01"])).pool(10)
+    sure = first.locate(made.truth.pairs) >= 0
+    kept = sure | (np.random.default_rng(1).random(len(sure)) < 0.3)
+    truth = made.truth.select(kept)
+    sample = Sample(truth.pairs, np.where(sure, 1.0, 0.3)[kept], "weight", truth.grade)
+    found = q.correct(made.runs, machine, sample, "P@10")
+    score = q.evaluate(made.runs, made.truth, "P@10").means()[0, 0, 0]
+    for part in (found.low, found.high, found.human_low, found.human_high):
+        assert part[0, 0] == pytest.approx(score)
+    assert (found.low[0, 2:] < found.high[0, 2:]).all()
+
+
+def test_documents_that_nobody_drew_are_not_known(made: q.Collection, machine: q.Merged) -> None:
+    assert made.runs is not None
+    first = made.runs.of_runs(q.Index.of(["run01"])).pool(10)
+    own = first.locate(made.truth.pairs) >= 0
+    kept = ~own & (np.random.default_rng(1).random(len(own)) < 0.3)
+    truth = made.truth.select(kept)
+    sample = Sample(truth.pairs, np.full(len(truth), 0.3), "weight", truth.grade)
+    found = q.correct(made.runs, machine, sample, "P@10")
+    assert np.isnan(found.low[0, 0])
+    assert np.isnan(found.human_low[0, 0])

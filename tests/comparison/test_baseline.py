@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,11 @@ from click.testing import CliRunner
 
 import qrowd as q
 from qrowd.cli.main import command
+from qrowd.data.sample import Sample
 from qrowd.errors import UnknownNameError, UsageError
+from qrowd.reporting.parts import Table
+from qrowd.reporting.sections.systems import corrected_section
+from qrowd.reporting.verdicts import _best_by_humans
 
 NAMES = ["P@10", "AP", "nDCG@10"]
 
@@ -93,6 +98,58 @@ def test_topics_and_documents_behind_a_difference(made: q.Collection, machine: q
         q.against(alone, made.runs, "run01")
 
 
+def test_documents_behind_a_difference_are_where_the_measure_looks(
+    made: q.Collection, machine: q.Merged
+) -> None:
+    contrast = q.against(_corrected(made, machine), made.runs, "run02")
+    ranks: dict[str, list[int]] = {name: [] for name in NAMES}
+    for move in contrast.moved:
+        for each in move["documents"]:
+            ranks[move["measure"]] += [each[side] for side in ("rank", "was") if each[side]]
+    assert max(ranks["P@10"]) <= 10
+    assert max(ranks["nDCG@10"]) <= 10
+    assert max(ranks["AP"]) > 10
+
+
+def test_a_difference_without_interval_says_why(made: q.Collection, machine: q.Merged) -> None:
+    few = q.sample(machine, 30, runs=made.runs).labelled(made.truth)
+    short = q.against(q.correct(made.runs, machine, few, "P@10"), made.runs, "run02")
+    assert np.isnan(short.low).all()
+    wanted = "P@10: 5 of 5 differences to run02 have no interval: the scores have none either"
+    assert wanted in short.notes
+    few = q.sample(machine, 150, runs=made.runs)
+    alike = few.labelled(q.Qrels(few.pairs, np.ones(len(few), np.int8)))
+    found = q.against(q.correct(made.runs, machine, alike, "P@10"), made.runs, "run02")
+    assert [note for note in found.notes if "differences" in note] == [
+        "P@10: 5 of 5 differences to run02 have no interval: all human labels that one of the two "
+        "scores depends on are alike"
+    ]
+    corrected = _corrected(made, machine)
+    (estimate,) = corrected.measure("P@10").estimates
+    assert estimate is not None
+    assert estimate.parts is not None
+    same = estimate.parts.copy()
+    same[0] = same[1]  # of run02: nothing that the two differ by is labelled
+    hidden = replace(corrected, estimates=(replace(estimate, parts=same), None, None))
+    told = q.against(hidden, made.runs, "run02").notes
+    assert any(
+        "1 of 5 differences" in note and "fewer than two equal ones" in note for note in told
+    )
+
+
+def test_one_run_and_one_topic(made: q.Collection, machine: q.Merged) -> None:
+    assert made.runs is not None
+    few = q.sample(machine, 150, "weight", runs=made.runs).labelled(made.truth)
+    alone = made.runs.of_runs(q.Index.of(["run02"]))
+    with pytest.raises(UsageError, match="run02 is the only run"):
+        q.against(q.correct(alone, machine, few), alone, "run02")
+    topic = machine.topics.names[0]
+    single = machine[q.Index.of([topic])]
+    few = q.sample(single, 50, runs=made.runs).labelled(made.truth)
+    contrast = q.against(q.correct(made.runs, single, few), made.runs, "run02")
+    assert contrast.topics_needed(0.02) == {}
+
+
 @pytest.fixture
 def files(made: q.Collection, machine: q.Merged, tmp_path: Path) -> Path:
     q.save(made.judgements, tmp_path / "llm.tsv")
@@ -133,6 +190,51 @@ def test_systems_by_human_labels_by_command(files: Path) -> None:
     assert "name a file of scores" in str(nothing.exception)
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(["--topics", "1"], ["--reference", "FEW"], ["--latex"], ["--test", "t"]),
+        *(["--bootstrap", "10"], ["--leave-out", "FEW"], ["--correction", "none"]),
+    ],
+)
+def test_options_that_human_labels_have_no_use_for(files: Path, option: list[str]) -> None:
+    asked = ["compare", "--systems", "--runs", f"{files}/all.run", "--human", f"{files}/few.tsv"]
+    asked += ["--judgements", f"{files}/llm.tsv"]
+    asked += [part.replace("FEW", f"{files}/few.tsv") for part in option]
+    refused = CliRunner().invoke(command, asked).exception
+    assert str(refused) == f"{option[0]} is for files of scores, not for --human; leave it out"
+
+
+@pytest.mark.parametrize("option", [["--over", "topics"], ["--intervals"], ["--per-topic"]])
+def test_options_that_corrected_scores_have_no_use_for(files: Path, option: list[str]) -> None:
+    asked = ["evaluate", "--runs", f"{files}/all.run", "--human", f"{files}/few.tsv"]
+    asked += ["--judgements", f"{files}/llm.tsv", *option]
+    refused = CliRunner().invoke(command, asked).exception
+    assert str(refused) == f"{option[0]} does not go with --human; leave it out"
+
+
+def test_numbers_that_are_needed_are_unknown(
+    files: Path, made: q.Collection, machine: q.Merged
+) -> None:
+    q.save(q.sample(machine, 30).labelled(made.truth), files / "few.tsv")
+    asked = ["compare", "--systems", "--runs", f"{files}/all.run", "--human", f"{files}/few.tsv"]
+    asked += ["--judgements", f"{files}/llm.tsv", "--baseline", "run02", "-m", "P@10"]
+    shown = CliRunner().invoke(command, [*asked, "--labels-needed", "0.02"])
+    assert "P@10: how many human labels are needed is unknown, there is no interval" in shown.output
+    every = Sample(made.truth.pairs, np.ones(len(made.truth)), "weight", made.truth.grade)
+    q.save(every, files / "few.tsv")
+    shown = CliRunner().invoke(command, [*asked, "--labels-needed", "0.02"])
+    assert "P@10: no more human labels are needed, all pairs are judged" in shown.output
+
+
+def test_a_report_needs_probabilities(files: Path, made: q.Collection) -> None:
+    q.save(made.truth, files / "few.qrels")
+    asked = ["report", f"{files}/llm.tsv", "-o", f"{files}/page.html", "--method", "mv"]
+    asked += ["--human", f"{files}/few.qrels", "--runs", f"{files}/all.run", "--draws", "20"]
+    refused = str(CliRunner().invoke(command, asked).exception)
+    assert "few.qrels has no probabilities, which a report needs" in refused
+
+
 def test_a_report_begins_with_corrected_scores(files: Path) -> None:
     pytest.importorskip("jinja2", reason="pages need the extra `report`")
     run, at = CliRunner().invoke, str(files)
@@ -145,5 +247,41 @@ def test_a_report_begins_with_corrected_scores(files: Path) -> None:
     page = (files / "page.html").read_text(encoding="utf-8")
     assert "corrected by the human labels of 150 pairs" in page  # which system is best
     assert "Let a trusted person judge" not in page
+    assert "--runs RUNS --judgements JUDGEMENTS --human FILE --baseline RUN" in page
     first = page.index("Systems, corrected by human labels")
     assert first < page.index("Systems against run02") < page.index("What was done")
+
+
+def test_the_best_is_ahead_of_all_others_or_not(made: q.Collection, machine: q.Merged) -> None:
+    corrected = _corrected(made, machine)
+    first = int(corrected.order("P@10")[0])
+    low, high = np.full((3, 6), 2.0), np.full((3, 6), 6.0)
+    low[:, first], high[:, first] = 1, 2  # one other may be as good, though it is never first
+    verdict = _best_by_humans(replace(corrected, place_low=low, place_high=high))
+    assert verdict.level == "caution"
+    assert "surely behind" not in verdict.reasons
+    high[:, first] = 1
+    verdict = _best_by_humans(replace(corrected, place_low=low, place_high=high))
+    assert "all 5 others are surely behind it" in verdict.reasons
+
+
+def test_a_place_that_is_not_known_is_empty_in_a_report(
+    made: q.Collection, machine: q.Merged
+) -> None:
+    corrected = _corrected(made, machine)
+    low, high = corrected.place_low.copy(), corrected.place_high.copy()
+    low[:, 0] = high[:, 0] = np.nan
+    section = corrected_section(replace(corrected, place_low=low, place_high=high))
+    table = next(part for part in section.parts if isinstance(part, Table))
+    assert table.columns["places"].count("") == 1
+    assert not any("nan" in place for place in table.columns["places"])
+
+
+def test_notes_say_when_they_are_about_human_labels_alone(
+    made: q.Collection, machine: q.Merged
+) -> None:
+    few = q.sample(machine, 60).labelled(made.truth)
+    notes = q.correct(made.runs, machine, few, "P@10").notes
+    assert any(note.startswith("P@10, human labels alone: 6 of 6 runs") for note in notes)
+    alone = q.correct(made.runs, machine, few, "P@10", method="human").notes
+    assert any(note.startswith("P@10: 6 of 6 runs") for note in alone)

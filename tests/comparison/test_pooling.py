@@ -87,7 +87,7 @@ def test_reusability_by_command(made: q.Collection, tmp_path: Path) -> None:
     assert str(wrong.exception).startswith(f"{tmp_path}/groups.tsv: 'nobody' is no run")
 
 
-def test_unjudged_documents_and_what_they_could_add(made: q.Collection) -> None:
+def test_unjudged_documents_and_what_they_could_change(made: q.Collection) -> None:
     assert made.runs is not None
     kept = np.arange(len(made.truth)) % 3 > 0
     found = q.unjudged(made.runs, made.truth.select(kept), ["P@10", "nDCG@10"])
@@ -103,6 +103,31 @@ def test_unjudged_documents_and_what_they_could_add(made: q.Collection) -> None:
     for run, first in _first(made.runs, 10).items():
         at = list(made.runs.runs).index(run)
         assert found.number[at] == len(first - judged)
-        assert found.most[0, at] == pytest.approx(len(first - judged) / 10 / 6)
-    assert (found.most[1] > 0).all()
+        assert found.change[0, at] == pytest.approx(len(first - judged) / 10 / 6)
+    assert (found.change[1] > 0).all()
     assert "are judged" in str(q.unjudged(made.runs, made.truth))
+
+
+def test_unjudged_documents_may_cost_and_may_have_higher_grades() -> None:
+    ranked = [f"d{n}" for n in range(10)]
+    runs = q.RunSet.of(["a"] * 10, ["t"] * 10, ranked, range(10, 0, -1))
+    qrels = q.Qrels.of(["t"] * 9, ranked[:9], [1] + [0] * 8)
+    found = q.unjudged(runs, qrels, ["nDCG@10", "P(rel=2)@10"], highest=2)
+    assert found.change[0, 0] < -0.1  # what is relevant below is worth less than it takes
+    assert found.change[1, 0] == pytest.approx(0.1)
+    assert "if all of its own had the highest grade (2)" in str(found)
+    assert "at most" not in str(found)
+
+
+def test_options_that_leaving_out_has_no_use_for(tmp_path: Path) -> None:
+    for name in ("a.run", "a.qrels", "groups.tsv"):
+        (tmp_path / name).write_text("", encoding="utf-8")
+    asked = ["evaluate", "--runs", f"{tmp_path}/a.run", "--qrels", f"{tmp_path}/a.qrels"]
+    lonely = CliRunner().invoke(command, [*asked, "--pool-depth", "10"])
+    assert str(lonely.exception) == "--pool-depth needs --leave-out-runs; leave it out"
+    asked += ["--leave-out-runs", f"{tmp_path}/groups.tsv"]
+    for option in ("--intervals", "--per-topic"):
+        refused = CliRunner().invoke(command, [*asked, option])
+        assert str(refused.exception) == (
+            f"{option} does not go with --leave-out-runs; leave it out"
+        )

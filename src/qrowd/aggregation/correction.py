@@ -11,7 +11,13 @@ from typing import ClassVar
 import numpy as np
 
 from qrowd import registry
-from qrowd.aggregation.one_step import FEWEST_LABELS, FEWEST_RELEVANT, OneStep, can_step
+from qrowd.aggregation.one_step import (
+    FEWEST_LABELS,
+    FEWEST_RELEVANT,
+    OneStep,
+    can_step,
+    gains_of,
+)
 from qrowd.aggregation.revision import recalibrate
 from qrowd.comparison import prediction_powered
 from qrowd.comparison.correlation import places
@@ -216,7 +222,8 @@ class _Correction:
                 return self._recalibrated(measure, notes) + nothing[:5], None
             return nothing, None
         human = self.design.human(measure)
-        alone = self._bounded(human, measure, notes)
+        about = repr(measure) if self.method == "human" else f"{measure!r}, human labels alone"
+        alone = self._bounded(human, measure, notes, about)
         why = "" if is_linear(measure) else self.design.unsure(measure, self.method == "human")
         if why:  # of AP and nDCG, all that comes from sampled pairs
             alone = [alone[0], *nothing[:2]]
@@ -249,21 +256,25 @@ class _Correction:
             return self._blank()[0][:2]
         return list(estimate.places(self.level, self.seed))
 
-    def _bounded(self, estimate: Estimate, measure: Measure, notes: list[str]) -> list[Floats]:
-        """The value and its bounds, where scores can be; none where a run's labels are alike."""
+    def _bounded(
+        self, estimate: Estimate, measure: Measure, notes: list[str], about: str = ""
+    ) -> list[Floats]:
+        """The value and its bounds, where scores can be; none where a run's labels are alike.
+        `about` is what notes begin with.
+        """
+        about = about or repr(measure)
         runs = len(self.design.runs)
         way = self.quantiles if estimate.parts is not None else "t"
         low, high = estimate.interval(self.level, way, self.seed)
         few = np.zeros(runs, np.bool_)
         if estimate.effective is not None:
             few = ~np.isnan(estimate.value) & (estimate.effective < estimate.enough)
-            notes += self._too_few(estimate, few, measure)
-        alike = (estimate.error == 0) & np.isfinite(estimate.freedom) & (self.design.share < 1)
-        alike &= ~few
+            notes += self._too_few(estimate, few, about)
+        alike = estimate.alike & ~np.isnan(estimate.value) & ~few
         if alike.any():
             notes.append(
-                f"{int(alike.sum())} of {runs} runs have no interval: all human labels "
-                "that their scores depend on are alike; judge more pairs"
+                f"{about}: {int(alike.sum())} of {runs} runs have no interval: all human "
+                "labels that their scores depend on are alike; judge more pairs"
             )
         unknown = int(np.isnan(estimate.value).sum())
         if unknown:
@@ -276,16 +287,17 @@ class _Correction:
         highest = np.inf if unbounded else 1.0
         return [np.clip(end, 0.0, highest) for end in ends]
 
-    def _too_few(self, estimate: Estimate, few: Mask, measure: Measure) -> list[str]:
+    def _too_few(self, estimate: Estimate, few: Mask, about: str) -> list[str]:
         """A sentence about runs whose scores rest on too few labels, and how many would do."""
         if not few.any():
             return []
         assert estimate.effective is not None
         # twice what the run in the middle needs: others, and other samples, have fewer that count
-        usual, labels = max(float(np.median(estimate.effective)), 1.0), self.design.labels
+        worth = estimate.effective[np.isfinite(estimate.effective)]
+        usual, labels = max(float(np.median(worth)), 1.0), self.design.labels
         enough = min(ceil(2 * labels * estimate.enough / usual), self.design.size)
         return [
-            f"{measure!r}: {int(few.sum())} of {len(few)} runs have no interval: the labelled "
+            f"{about}: {int(few.sum())} of {len(few)} runs have no interval: the labelled "
             f"pairs that their scores rest on are worth {estimate.effective[few].min():.1f} equal "
             f"ones at the least, {estimate.enough:g} are needed; about {enough} labels chosen like "
             f"these {labels} would do"
@@ -441,7 +453,7 @@ class _Pairwise(_Design):
         if relevant >= FEWEST_RELEVANT:
             return ""
         return (
-            f"{measure!r} has no intervals: the topic in the middle has about {relevant:.0f} "
+            f"{measure!r} has no intervals: the median topic has about {relevant:.0f} "
             f"relevant documents, and below {FEWEST_RELEVANT} intervals from sampled pairs held "
             "too little, whatever their number; sample whole topics (by topic), or take P or DCG"
         )
@@ -449,18 +461,39 @@ class _Pairwise(_Design):
     def _beside(self, machine: Floats, measure: Measure) -> Estimate:
         weights = pair_weights(self.runs, self.machine.pairs, measure)
         human = pair_gains(measure, self.sample.qrels.grade)
-        return weighted_sums(weights, PairSample(self.at, human, self.sample.probability, machine))
+        found = weighted_sums(weights, PairSample(self.at, human, self.sample.probability, machine))
+        return self._told_apart(found, measure)
+
+    def _told_apart(self, estimate: Estimate, measure: Measure) -> Estimate:
+        """With what is known exactly, and without errors that are seen from labels all alike."""
+        sure = np.zeros(self.size, np.bool_)
+        sure[self.at[self.sample.probability >= 1]] = True
+        if is_linear(measure):
+            reach = pair_weights(self.runs, self.machine.pairs, measure) != 0
+            exact, on = ~np.asarray(reach @ ~sure, np.bool_), reach[:, self.at].toarray()
+        else:  # all relevant documents of a topic count, a run's own decide how much
+            exact, on = np.full(len(self.runs), sure.all()), self._stepped.shown(measure)
+        gain = gains_of(measure, self.sample.qrels.grade)
+        alike = np.where(on, gain, np.inf).min(axis=1) >= np.where(on, gain, -np.inf).max(axis=1)
+        by_chance = (on & (self.sample.probability < 1)).any(axis=1)
+        assert estimate.effective is not None
+        return replace(
+            estimate,
+            error=np.where(exact, 0.0, np.where(alike, np.nan, estimate.error)),
+            freedom=np.where(exact, np.inf, estimate.freedom),
+            effective=np.where(exact, np.inf, np.where(by_chance, estimate.effective, 0.0)),
+        )
 
     def human(self, measure: Measure) -> Estimate:
         """Hajek's estimate from the human labels; else one step from them and the runs' ranks."""
         if not is_linear(measure):
-            return self._stepped.alone.of(measure)
+            return self._told_apart(self._stepped.alone.of(measure), measure)
         return self._beside(np.zeros((self.size, 0)), measure)
 
     def powered(self, measure: Measure) -> Estimate:
         """In one step from merged labels; weighted sums from several judges by PPI++."""
         if isinstance(self.machine, Merged) or not is_linear(measure):
-            return self._stepped.of(measure)
+            return self._told_apart(self._stepped.of(measure), measure)
         self.refuse_other_grades()
         machine = _machine_gains(self.machine, measure)
         _refuse_many(machine.shape[1], self.labels)

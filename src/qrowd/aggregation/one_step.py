@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.comparison.prediction_powered import Estimate
-from qrowd.data.arrays import Array, Codes, Floats
+from qrowd.data.arrays import Array, Codes, Floats, Mask
 from qrowd.data.index import Pairs
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import NOT_JUDGED, SoftQrels
@@ -55,7 +55,7 @@ EDGE = 0.01  # as sure as a machine is taken to be
 # below these, intervals hold too little (measured: benchmarks.few_labels --only steps)
 FEWEST_EFFECTIVE = 2.0  # labelled pairs that a score or a difference rests on
 FEWEST_LABELS = 40  # in all
-FEWEST_RELEVANT = 25  # documents of a topic in the middle, for AP and nDCG
+FEWEST_RELEVANT = 25  # documents of the median topic, for AP and nDCG
 _ABSENT = np.iinfo(np.int32).max  # the rank of what a run does not have
 
 
@@ -64,6 +64,15 @@ def can_step(measure: Measure) -> bool:
     exact = getattr(measure, "expected", "exact") == "exact"
     plain = exact and not getattr(measure, "judged_only", False)
     return is_linear(measure) or (plain and isinstance(measure, AP | NDCG))
+
+
+def gains_of(measure: Measure, grades: Array) -> Floats:
+    """What documents of these grades count for a measure of `can_step`."""
+    if is_linear(measure):
+        return pair_gains(measure, grades)
+    if isinstance(measure, NDCG):
+        return np.asarray(measure.by_grade[np.asarray(grades, np.int64) - NOT_JUDGED])
+    return np.asarray(np.asarray(grades) >= measure.level, np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,19 +261,19 @@ class OneStep:
         return replace(self, machine=replace(self.machine, posterior=even))
 
     def relevant(self, measure: Measure) -> float:
-        """How many documents of a topic in the middle are believed to count for a measure whose
-        scores depend on that number; infinite for weighted sums, which do not.
+        """How many documents of the median topic are believed to count for a measure whose scores
+        depend on that number; infinite for weighted sums, which do not.
         """
         if is_linear(measure):
             return np.inf
-        grades = np.array(self.scale.grades)
-        if isinstance(measure, NDCG):
-            counts = measure.by_grade[grades - NOT_JUDGED] > 0
-        else:
-            counts = grades >= measure.level
+        counts = gains_of(measure, np.array(self.scale.grades)) > 0
         believed = self._mean[:, counts].sum(axis=1)
         by_topic = np.bincount(self.machine.pairs.topic, believed)
         return float(np.median(by_topic[np.diff(self.machine.pairs.topic_starts) > 0]))
+
+    def shown(self, measure: Measure) -> Mask:
+        """Which labelled pairs each run has among the ranks that a measure looks at."""
+        return np.asarray(self._scored.ranks[:, self.at] < measure.depth)
 
     # --- probabilities of grades ------------------------------------------------------------------
 

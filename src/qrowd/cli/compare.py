@@ -9,11 +9,17 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
+from qrowd.cli.evaluate import labels_unknown
 from qrowd.cli.output import deliver, put, say_notes, show, show_json
 from qrowd.errors import InputError, UsageError
 from qrowd.io.atomic import write
 from qrowd.io.source import stem
 from qrowd.rendering import table_of
+
+_OF_FILES_OF_SCORES = (
+    *("format", "topics", "leave_out", "reference", "bootstrap", "test", "correction", "alpha"),
+    *("top_of", "rank_ties", "latex"),
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,7 @@ class HumanLabels:
             )
         if not (systems and runs and self.judgements):
             raise UsageError("--human needs --systems, --runs and --judgements")
+        opt.refuse_stated(_OF_FILES_OF_SCORES, "is for files of scores, not for --human")
         if not baseline and (self.labels_needed or self.topics_needed):
             raise UsageError("--labels-needed and --topics-needed need --baseline")
 
@@ -63,7 +70,9 @@ class HumanLabels:
             )
         except InputError as error:
             raise error if error.file else error.at(str(self.human)) from None
-        return found, q.unjudged(systems, machine.qrels(), chosen)
+        graded = human if isinstance(human, q.Qrels) else human.qrels
+        highest = max(*machine.scale.grades, *graded.scale.grades)
+        return found, q.unjudged(systems, machine.qrels(), chosen, highest=highest)
 
 
 @opt.command(old={"--over": "--top-of"})
@@ -191,7 +200,8 @@ def compare(
     paired tests of all pairs of runs, or of each run against --baseline, corrected for their
     number. With --human, runs are compared by machine labels that human ones correct: scores and
     places with intervals, or with --baseline the difference of each run with its interval, topics
-    won and lost, the topics that moved most with their documents, and unjudged documents.
+    won and lost, the topics that moved most with their documents; and unjudged documents, with how
+    scores would change if all of them had the highest grade.
 
     \b
     Examples:
@@ -274,15 +284,23 @@ def _by_human_labels(
     if as_json:
         return
     lines = [] if output else ["", str(missing)]
+    said = {
+        "labels_needed": (
+            f"differences within {labels.labels_needed} to each side need {{}} human labels "
+            f"({corrected.labels} now)",
+            labels_unknown(corrected),
+        ),
+        "topics_needed": (
+            f"a difference of {labels.topics_needed} is shown with power .8 by {{}} topics",
+            "how many topics are needed is unknown, there is one only",
+        ),
+    }
     for name, by_measure in needed.items():
-        size = labels.labels_needed if name == "labels_needed" else labels.topics_needed
-        what = (
-            f"differences within {size:g} to each side need {{}} human labels ({corrected.labels} "
-            "now)"
-            if name == "labels_needed"
-            else f"a difference of {size:g} is shown with power .8 by {{}} topics"
-        )
-        lines += [f"{measure}: {what.format(number)}" for measure, number in by_measure.items()]
+        what, unknown = said[name]
+        lines += [
+            f"{measure}: {what.format(by_measure[measure]) if measure in by_measure else unknown}"
+            for measure in corrected.measures
+        ]
     for line in lines:
         click.echo(line, err=bool(output))
 

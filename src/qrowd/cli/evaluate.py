@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from qrowd.aggregation.run_scores import Belief
 
 
+_OF_PLAIN_SCORES = ("intervals", "over", "per_topic", "average", "keep", "unjudged")
+
+
 @dataclass(frozen=True)
 class Relevance:
     """The options that say under which relevance runs are scored."""
@@ -307,6 +310,12 @@ def command(
     relevance.check(correcting)
     if leave_out_runs and not relevance.qrels:
         raise UsageError("--leave-out-runs needs --qrels")
+    if leave_out_runs:
+        opt.refuse_stated(_OF_PLAIN_SCORES, "does not go with --leave-out-runs")
+    else:
+        opt.refuse_stated(("pool_depth",), "needs --leave-out-runs")
+    if correcting:
+        opt.refuse_stated(_OF_PLAIN_SCORES, "does not go with --human")
     systems = runs.read()
     if leave_out_runs:
         labels = relevance.read(None)
@@ -432,5 +441,12 @@ def _deliver_corrected(
                 f"{needed[name]} {corrected.unit}s ({corrected.labels} now)"
             )
         else:
-            line = f"{name}: how many human labels are needed is unknown, there is no interval"
+            line = f"{name}: {labels_unknown(corrected)}"
         click.echo(line, err=bool(output))
+
+
+def labels_unknown(corrected: q.Corrected) -> str:
+    """What is said where `labels_needed` has no number."""
+    if corrected.labels >= corrected.size:
+        return f"no more human labels are needed, all {corrected.unit}s are judged"
+    return "how many human labels are needed is unknown, there is no interval"

@@ -36,11 +36,12 @@ from __future__ import annotations
 import functools
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 import qrowd as q
@@ -327,6 +328,16 @@ def stated(*names: str) -> dict[str, Any]:
     ctx = click.get_current_context(silent=True)
     said = ctx.meta.get(_READING, {}) if ctx else {}
     return {name: said[name] for name in names if name in said}
+
+
+def refuse_stated(names: Container[str], why: str) -> None:
+    """An error if one of these options was typed, by its first long name."""
+    ctx = click.get_current_context()
+    for param in ctx.command.params:
+        typed = ctx.get_parameter_source(str(param.name)) is not ParameterSource.DEFAULT
+        if param.name in names and typed:
+            flag = next(flag for flag in param.opts if flag.startswith("--"))
+            raise UsageError(f"{flag} {why}; leave it out")
 
 
 def stated_grades() -> dict[str, Any]:

@@ -163,6 +163,12 @@ def _by_human_labels(
     assert study.runs is not None
     merged = study.merged[study.chosen]
     labels = opt.read_human(human, rel)
+    if isinstance(labels, q.Qrels):
+        raise UsageError(
+            f"{human} has no probabilities, which a report needs: take the file of `qrowd sample` "
+            "with grades added; of other labels `qrowd evaluate --human FILE --sampled random` (or "
+            "topic) has the scores"
+        )
     try:
         found = q.correct(study.runs, merged, labels, ("P@10", "AP", "nDCG@10"), seed=study.seed)
     except InputError as error:

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
 import numpy as np
 
-from qrowd.comparison.prediction_powered import Corrected
+from qrowd.comparison.prediction_powered import EQUAL, Corrected
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
 from qrowd.data.qrels import SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.errors import ParameterError, UsageError, require_name
+from qrowd.evaluation.measure import measures_of
 from qrowd.rendering import Readable, aligned, between, percent, plain
 
 MOVED, BEHIND = 3, 3  # topics that are shown, and documents behind each
 SHOWN = 3  # runs whose topics are printed
-DEEP = 100  # ranks in which documents are looked for
-EQUAL = 1e-9  # scores that differ by less are tied
+DEEP = 100  # ranks in which documents are looked for, where a measure looks deeper
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,14 +76,16 @@ class Contrast(Readable, Framed):
 
     def topics_needed(self, difference: float) -> dict[str, int]:
         """How many topics show this difference with power .8 (two-sided, .05), for each measure:
-        that of the run whose difference varies most over the topics here.
+        that of the run whose difference varies most over the topics here; of one topic, nothing.
         """
         if not difference > 0:
             raise ParameterError(f"the difference must be above 0, got {difference}")
-        widest = np.nanmax(self.spread, axis=1)
         # 1.960 + 0.842: the normal quantiles of .975 and of .8
-        needed = [ceil((2.8016 * width / difference) ** 2) for width in widest]
-        return dict(zip(self.measures, needed, strict=True))
+        return {
+            name: ceil((2.8016 * float(np.nanmax(spread)) / difference) ** 2)
+            for name, spread in zip(self.measures, self.spread, strict=True)
+            if not np.isnan(spread).all()
+        }
 
     def labels_needed(self, half_width: float) -> dict[str, int]:
         """How many labels make every difference's interval this narrow, from the widest now."""
@@ -112,7 +115,7 @@ class Contrast(Readable, Framed):
         rows = []
         for row in (row for row in self.rows() if row["measure"] == name):
             low, high = row["low"], row["high"]
-            sure = "better" if low > 0 else "worse" if high < 0 else "open"
+            sure = "better" if low > EQUAL else "worse" if high < -EQUAL else "open"
             known = not np.isnan(low)
             rows.append(
                 [
@@ -164,6 +167,8 @@ def against(corrected: Corrected, runs: RunSet, baseline: str) -> Contrast:
         raise UsageError("only scores that machine labels are in (ppi) go against a baseline")
     base = list(corrected.runs).index(baseline)
     others = np.flatnonzero(np.arange(len(corrected.runs)) != base)
+    if not len(others):
+        raise UsageError(f"{baseline} is the only run: name others to compare with it")
     shape = (len(corrected.measures), len(others))
     half = np.full(shape, np.nan)
     for m, estimate in enumerate(corrected.estimates):
@@ -189,8 +194,32 @@ def against(corrected: Corrected, runs: RunSet, baseline: str) -> Contrast:
         corrected.unit,
         corrected.labels,
         corrected.size,
-        corrected.notes,
+        (*corrected.notes, *_without_interval(corrected, half, others, base)),
     )
+
+
+def _without_interval(
+    corrected: Corrected, half: Floats, others: Array, base: int
+) -> Iterator[str]:
+    """Why differences have no interval, a sentence for each measure that has such."""
+    for name, estimate, width in zip(corrected.measures, corrected.estimates, half, strict=True):
+        unknown = np.isnan(width)
+        if not unknown.any():
+            continue
+        if estimate is None or estimate.parts is None:
+            why = "the scores have none either"
+        else:
+            alike = estimate.alike[base] | estimate.alike[others]
+            reasons = {
+                "all human labels that one of the two scores depends on are alike": alike,
+                f"the judged {corrected.unit}s that tell the two runs apart are worth fewer than "
+                "two equal ones": ~alike,
+            }
+            why = ", or ".join(why for why, on in reasons.items() if (unknown & on).any())
+        yield (
+            f"{name}: {int(unknown.sum())} of {len(unknown)} differences to "
+            f"{corrected.runs.names[base]} have no interval: {why}"
+        )
 
 
 def _moved(
@@ -201,6 +230,7 @@ def _moved(
     assert scores is not None
     assert believed is not None
     moves = []
+    depths = [min(measure.depth, DEEP) for measure in measures_of(corrected.measures)]
     for m, r in np.ndindex(apart.shape[0], apart.shape[2]):
         for t in np.argsort(-np.abs(apart[m, :, r]), kind="stable")[:MOVED]:
             if abs(apart[m, t, r]) <= EQUAL:
@@ -213,7 +243,7 @@ def _moved(
                     "topic": topic,
                     "difference": float(apart[m, t, r]),
                     "documents": _behind(
-                        believed, runs, topic, (int(others[r]), base), float(apart[m, t, r])
+                        believed, runs, topic, (int(others[r]), base), apart[m, t, r], depths[m]
                     ),
                 }
             )
@@ -221,15 +251,26 @@ def _moved(
 
 
 def _behind(
-    believed: SoftQrels, runs: RunSet, topic: str, couple: tuple[int, int], difference: float
+    believed: SoftQrels,
+    runs: RunSet,
+    topic: str,
+    couple: tuple[int, int],
+    difference: float,
+    depth: int,
 ) -> list[dict[str, Any]]:
-    """The documents whose ranks, weighted as DCG does, explain most of a difference."""
+    """The documents whose ranks down to `depth`, weighted as DCG does, explain most of a
+    difference; lower ranks are none.
+    """
     at, own = (known.find(Index.of([topic]))[0] for known in (runs.topics, believed.pairs.topics))
     if at < 0:
         return []
     lists, _ = runs.lists(int(at))
     new, old = (
-        {int(document): rank for rank, document in enumerate(lists[run][:DEEP], 1) if document >= 0}
+        {
+            int(document): rank
+            for rank, document in enumerate(lists[run][:depth], 1)
+            if document >= 0
+        }
         for run in couple
     )
     rows = slice(believed.pairs.topic_starts[own], believed.pairs.topic_starts[own + 1])

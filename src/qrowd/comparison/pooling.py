@@ -189,21 +189,23 @@ def _rows(pool: Pairs, runs: RunSet, topic: Array, document: Array) -> Offsets:
 @dataclass(frozen=True, eq=False)
 class Unjudged(Readable, Framed):
     """Documents among the runs' first ten that nobody judged, and by how much each run's score
-    would rise if all of them had the highest grade: `most` [measure, run].
+    would change if all of its own had the `highest` grade: `change` [measure, run]. That is no
+    bound: AP and nDCG also fall where more relevant documents are known.
     """
 
     measures: tuple[str, ...]
     runs: Index
     number: Array
     shown: Array
-    most: Floats
+    change: Floats
+    highest: int
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per run, the most unjudged first."""
         return [
             {"run": str(self.runs.names[at]), "unjudged": int(self.number[at])}
             | {"shown": int(self.shown[at])}
-            | dict(zip(self.measures, self.most[:, at].tolist(), strict=True))
+            | dict(zip(self.measures, self.change[:, at].tolist(), strict=True))
             for at in np.argsort(-self.number, kind="stable")
         ]
 
@@ -219,15 +221,24 @@ class Unjudged(Readable, Framed):
             "run",
             "unjudged",
             f"of the first {TOP}",
-            *(f"{m} at most +" for m in self.measures),
+            *(f"{m} changes by" for m in self.measures),
         ]
-        return aligned(header, rows)
+        legend = (
+            "Unjudged documents, and how a run's score would change if "
+            f"all of its own had the highest grade ({self.highest})."
+        )
+        return f"{aligned(header, rows)}\n\n{legend}"
 
 
 def unjudged(
-    runs: RunSet, qrels: Qrels, measures: Measure | str | Iterable[Measure | str] = ("P@10",)
+    runs: RunSet,
+    qrels: Qrels,
+    measures: Measure | str | Iterable[Measure | str] = ("P@10",),
+    *,
+    highest: int | None = None,
 ) -> Unjudged:
-    """How many documents among each run's first ten are not in the qrels, and what they could do.
+    """How many documents among each run's first ten are not in the qrels, and how scores would
+    change if they had the `highest` grade (by default, that of the qrels).
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=60, assessors=4, votes=3, runs=4, seed=1)
@@ -243,8 +254,8 @@ def unjudged(
     missing = _rows(qrels.pairs, runs, topic, document) < 0
     number = np.bincount(run[missing], minlength=len(runs))
     now = evaluate(runs, qrels, chosen).means()[:, 0]
-    most = np.zeros(now.shape)
-    highest = max(qrels.scale.grades)
+    change = np.zeros(now.shape)
+    highest = max(qrels.scale.grades) if highest is None else highest
     for at in np.flatnonzero(number):
         own = missing & (run == at)
         more = Qrels.of(
@@ -253,7 +264,6 @@ def unjudged(
             np.concatenate([qrels.grade, np.full(int(own.sum()), highest, np.int8)]),
         )
         alone = runs.of_runs(Index.of([str(runs.runs.names[at])]))
-        most[:, at] = evaluate(alone, more, chosen).means()[:, 0, 0] - now[:, at]
-    return Unjudged(
-        tuple(map(repr, chosen)), runs.runs, number, np.bincount(run, minlength=len(runs)), most
-    )
+        change[:, at] = evaluate(alone, more, chosen).means()[:, 0, 0] - now[:, at]
+    shown = np.bincount(run, minlength=len(runs))
+    return Unjudged(tuple(map(repr, chosen)), runs.runs, number, shown, change, highest)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.comparison.intervals import ranked_rows
-from qrowd.data.arrays import Array, Floats
+from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.data.frames import Coded
 from qrowd.data.index import Index
 from qrowd.data.qrels import SoftQrels
@@ -54,6 +54,7 @@ def rogan_gladen(
 FOLDS = 10
 QUANTILES = ("t", "bootstrap")
 _DRAWN = 2000
+EQUAL = 1e-9  # scores that differ by less are tied
 _FEWEST_FREE = 4.0  # twice the observations that a difference must rest on
 
 
@@ -65,7 +66,8 @@ class Estimate:
     observation] are what each observation adds to the error: their squares add up to its square,
     with `beyond` [value, value], a covariance of what does not come from single observations.
     `effective` is how many equally weighted pairs of a large pool would be worth as much, where
-    pairs were sampled; below `enough` of them intervals hold too little.
+    pairs were sampled; below `enough` of them intervals hold too little. What is known exactly has
+    the error 0 and infinite freedom; an error that is not known is not a number.
     """
 
     value: Floats
@@ -76,6 +78,16 @@ class Estimate:
     effective: Floats | None = None
     beyond: Floats | None = None
     enough: float = 15.0
+
+    @property
+    def exact(self) -> Mask:
+        """Whose values are known without error."""
+        return np.asarray((self.error == 0) & np.isinf(self.freedom))
+
+    @property
+    def alike(self) -> Mask:
+        """Whose observations do not differ, which tells nothing of the error."""
+        return np.asarray(~self.exact & ((self.error == 0) | np.isnan(self.error)))
 
     def of(self, at: Array) -> Estimate:
         """Some of the values, in this order."""
@@ -126,21 +138,24 @@ class Estimate:
 
     def differences(self, level: float = 0.9) -> tuple[Floats, Floats]:
         """How much each value is above each other, [a, b], and half the width of its interval; not
-        a number where the difference rests on fewer than two observations.
+        a number where the difference rests on fewer than two observations, or the error of one of
+        the two is not known.
         """
         from scipy.special import stdtrit
 
         error, freedom = self.couples()
-        known = freedom >= _FEWEST_FREE
+        known = (freedom >= _FEWEST_FREE) & ~(self.alike[:, None] | self.alike)
         half = np.where(
             known, stdtrit(np.where(known, freedom, 1.0), (1 + level) / 2) * error, np.nan
         )
+        half[self.exact[:, None] & self.exact] = 0.0
         np.fill_diagonal(half, 0.0)
         return self.value[:, None] - self.value, half
 
     def places(self, level: float = 0.9, seed: int = 0) -> tuple[Floats, Floats]:
         """The best and the worst place of each value: behind all, and before all, that it surely
-        is, with one probability for all others together (Mogstad, Romano, Shaikh & Wilhelm 2024).
+        is, with one probability for all others together (Mogstad, Romano, Shaikh & Wilhelm 2024);
+        not a number where the error is not known.
         """
         from scipy.special import ndtri
 
@@ -153,14 +168,16 @@ class Estimate:
         error = self.couples()[0]
         best, worst = np.ones(len(size)), np.full(len(size), float(len(size)))
         for at in range(len(size)):
-            known = (half[at] > 0) & (error[at] > 0)
-            if not known.any():
-                continue
-            away = np.abs(drawn[:, known] - drawn[:, [at]]) / error[at, known]
-            wider = np.quantile(away.max(axis=1), level) / ndtri((1 + level) / 2)
-            sure = known & (np.abs(apart[at]) > half[at] * max(float(wider), 1.0))
+            known, sure = (half[at] > 0) & (error[at] > 0), np.zeros(len(size), np.bool_)
+            if known.any():
+                away = np.abs(drawn[:, known] - drawn[:, [at]]) / error[at, known]
+                wider = np.quantile(away.max(axis=1), level) / ndtri((1 + level) / 2)
+                sure = known & (np.abs(apart[at]) > half[at] * max(float(wider), 1.0))
+            if self.exact[at]:
+                sure |= self.exact & (np.abs(apart[at]) > EQUAL)
             best[at] += (sure & (apart[at] < 0)).sum()
             worst[at] -= (sure & (apart[at] > 0)).sum()
+        best[self.alike] = worst[self.alike] = np.nan
         return best, worst
 
     def _by_bootstrap(self, level: float, seed: int) -> tuple[Floats, Floats]:
@@ -177,7 +194,7 @@ class Estimate:
         with np.errstate(invalid="ignore", divide="ignore"):
             scaled = np.where(squares > 0, moved / np.sqrt(squares), np.nan)
         defined = np.asarray(~np.isnan(scaled).all(axis=0))
-        ends = np.full((2, len(self.value)), np.nan)
+        ends = np.where(self.exact, 0.0, np.full((2, len(self.value)), np.nan))
         tails = [(1 + level) / 2, (1 - level) / 2]
         ends[:, defined] = np.nanquantile(scaled[:, defined], tails, axis=0)
         return self.value - ends[0] * self.error, self.value - ends[1] * self.error
@@ -333,7 +350,8 @@ def topic_means(human: Floats, machine: Floats, at: Array) -> Estimate:
     factor = np.sqrt((1 - n / topics) / (n * (n - 1))) if n > 1 else np.nan
     parts = factor * (residual - value).T
     error = np.sqrt(np.square(parts).sum(axis=1))
-    return Estimate(value, error, np.full(len(value), n - 1.0), shares.mean(axis=0), parts)
+    freedom = np.full(len(value), n - 1.0 if n < topics else np.inf)
+    return Estimate(value, error, freedom, shares.mean(axis=0), parts)
 
 
 def _topic_share(human: Floats, machine: Floats, kept: Array) -> Floats:

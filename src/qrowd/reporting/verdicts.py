@@ -77,22 +77,30 @@ def _best(estimate: Intervals, held: Coverage | None) -> Verdict:
     return Verdict(asked, "caution", f"Perhaps {name}", text + gold)
 
 
-def _best_by_humans(corrected: Corrected) -> Verdict:
-    """By the first measure that has intervals, else by the first."""
+def _leader(corrected: Corrected) -> tuple[int, int, bool]:
+    """The first measure that has places, else the first; the run that leads by it, and whether all
+    others are surely behind.
+    """
     known = np.flatnonzero(~np.isnan(corrected.place_low).all(axis=1))
     m = int(known[0]) if len(known) else 0
-    measure, first = corrected.measures[m], int(corrected.order(corrected.measures[m])[0])
+    first = int(corrected.order(corrected.measures[m])[0])
+    return m, first, bool(corrected.place_high[m, first] == 1)
+
+
+def _best_by_humans(corrected: Corrected) -> Verdict:
+    m, first, ahead = _leader(corrected)
+    measure, places = corrected.measures[m], corrected.place_low[m]
     name, value = str(corrected.runs.names[first]), corrected.value[m, first]
-    many, of = int((corrected.place_low[m] == 1).sum()), len(corrected.runs)
+    many, of = int(((places == 1) | np.isnan(places)).sum()), len(corrected.runs)
     by = f"By {measure}, corrected by the human labels of {corrected.labels} {corrected.unit}s"
     asked = "Which system is best?"
-    if not len(known):
+    if np.isnan(places).all():
         text = f"{by}, {name} comes first ({value:.3f}); there is no interval, the notes say why."
         return Verdict(asked, "caution", f"Perhaps {name}", text)
     low, high = corrected.low[m, first], corrected.high[m, first]
     ends = "" if np.isnan(low) else f", {percent(corrected.level)} from {low:.3f} to {high:.3f}"
     text = f"{by}, its score is {value:.3f}{ends}"
-    if many == 1 and corrected.place_low[m, first] == 1:
+    if ahead:
         return Verdict(asked, "good", name, f"{text}; all {of - 1} others are surely behind it.")
     text += f"; {many} of {of} systems may be the best."
     return Verdict(asked, "caution", f"Perhaps {name}", text)
@@ -114,11 +122,11 @@ def _next(done: Study, held: Coverage | None, corrected: Corrected | None = None
     if done.partial_gold:
         steps.append(sentence(done.partial_gold))
     if corrected is not None:
-        if (corrected.place_low[0] == 1).sum() != 1:
+        if not _leader(corrected)[2]:
             steps.append(
                 "To tell the leading systems apart, judge more pairs or topics: `qrowd compare "
-                "--systems --human FILE --baseline RUN --labels-needed .02 --topics-needed .02` "
-                "says how many."
+                "--systems --runs RUNS --judgements JUDGEMENTS --human FILE --baseline RUN "
+                "--labels-needed .02 --topics-needed .02` says how many."
             )
     elif (done.gold is None and done.quality.gain is None) or (held and not held.holds):
         steps.append(

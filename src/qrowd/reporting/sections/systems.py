@@ -260,7 +260,9 @@ def _corrected_table(corrected: Corrected, m: int) -> Table:
     }
     if not np.isnan(corrected.place_low[m]).all():
         best, worst = corrected.place_low[m][order], corrected.place_high[m][order]
-        columns["places"] = [f"{a:.0f} to {b:.0f}" for a, b in zip(best, worst, strict=True)]
+        columns["places"] = [
+            "" if np.isnan(a) else f"{a:.0f} to {b:.0f}" for a, b in zip(best, worst, strict=True)
+        ]
     beside = {"machine labels only": corrected.machine, "infAP": corrected.infap}
     for name, values in beside.items():
         if not np.isnan(values[m]).all():
