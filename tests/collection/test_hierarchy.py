@@ -32,6 +32,7 @@ from qrowd.collection.publishing.release import release
 from qrowd.collection.record import audit
 from qrowd.data.topics import Topic
 from qrowd.errors import InputError, RuleError
+from qrowd.web import tasks
 from qrowd.web.hierarchy import Campaign
 from qrowd.web.next_sets import choose
 
@@ -513,7 +514,7 @@ def test_phases_are_worked_out_once_for_a_request(
 
 
 def test_what_is_handed_in_meanwhile_is_not_missed(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ann, _ = trained(site)
     expert_decides(site)
@@ -530,9 +531,19 @@ def test_what_is_handed_in_meanwhile_is_not_missed(
         return find(self, pool)
 
     monkeypatch.setattr(Campaign, "find", slow)
-    choose(site.store, "tiny", "qrowd")
+    site.clock.forward(20)
+    assert tasks.refresh_all(site.store, tmp_path) == 2  # quality, and this
+    while tasks.run_one(site.store, tmp_path):
+        pass
     with site.store.read("tiny") as work:
         assert hierarchy.is_behind(work, hierarchy.findings(work))
+    site.clock.forward(60)
+    monkeypatch.undo()
+    tasks.refresh_all(site.store, tmp_path)
+    while tasks.run_one(site.store, tmp_path):
+        pass
+    with site.store.read("tiny") as work:
+        assert not hierarchy.is_behind(work, hierarchy.findings(work))
 
 
 def test_a_plan_in_which_revision_is_not_paid_is_warned_of() -> None:

@@ -62,6 +62,7 @@ from qrowd.texts import Text
 
 ACT = "choose next"
 TOP = (2.0, 1.0)  # priorities of a topic's first bucket: before and after the least judgements
+HIGHEST = 2**62  # above all numbers of sets
 S = judging_set.c
 
 
@@ -146,10 +147,23 @@ def training_sets(work: Work) -> list[int]:
     Sets are numbered in an order drawn by the plan's seed: the first ones are drawn at random, and
     an extension changes nothing about it.
     """
-    at = func.row_number().over(partition_by=S.topic_id, order_by=S.id).label("at")
-    sets = select(S.id, at).where(work.pool_sets()).subquery()
-    first = select(sets.c.id).where(sets.c.at <= work.plan.hierarchy.training)
-    return list(work.db.scalars(first))
+    mine = judging_set.alias()
+    # by the index of topics: to number all sets would read them all, at every request
+    last = (
+        select(mine.c.id)
+        .where(mine.c.topic_id == topic.c.id, mine.c.role == "pool")
+        .order_by(mine.c.id)
+        .offset(work.plan.hierarchy.training - 1)
+        .limit(1)
+        .correlate(topic)
+        .scalar_subquery()
+    )
+    query = (
+        select(S.id)
+        .join_from(topic, judging_set, S.topic_id == topic.c.id)
+        .where(work.own(topic), S.role == "pool", S.id <= func.coalesce(last, HIGHEST))
+    )
+    return list(work.db.scalars(query))
 
 
 def _one_of(column: ColumnElement[int], numbers: Collection[int]) -> ColumnElement[bool]:
