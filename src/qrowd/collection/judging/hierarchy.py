@@ -207,7 +207,7 @@ def phases(work: Work, training: Collection[int]) -> list[TopicPhase]:
     missing: Counter[int] = Counter()
     for topic_id, done in work.db.execute(first):
         missing[topic_id] += max(0, votes - done)
-    split = training_disputes(work, training).subquery()
+    split = _training_disputes(work, training).subquery()
     disputed = (
         select(S.topic_id, func.count())
         .join_from(judging_set, split, split.c.set_id == S.id)
@@ -237,7 +237,7 @@ def phases(work: Work, training: Collection[int]) -> list[TopicPhase]:
     ]
 
 
-def training_disputes(work: Work, training: Collection[int]) -> Select[Any]:
+def _training_disputes(work: Work, training: Collection[int]) -> Select[Any]:
     """Pairs of training (set_id, pair_id) whose judges disagree and that no expert has decided."""
     yes = func.count().filter(event.c.grade >= work.plan.scale.relevant_from)
     counted = (work.valid_batches(), place.c.kind == "count", place.c.held == 1, has_grade())
@@ -249,6 +249,12 @@ def training_disputes(work: Work, training: Collection[int]) -> Select[Any]:
         .group_by(place.c.set_id, member.c.pair_id)
         .having(and_(yes > 0, yes < func.count()))
     )
+
+
+def disputed_pairs(work: Work) -> list[int]:
+    """Pairs of training that wait for an expert."""
+    disputes = _training_disputes(work, training_sets(work))
+    return [row.pair_id for row in work.db.execute(disputes)]
 
 
 @dataclass(frozen=True)
