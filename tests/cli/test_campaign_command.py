@@ -85,6 +85,21 @@ def test_check_says_who_stays_and_how_well_gold_is_hidden(
     assert "would tell good workers" not in said(capsys, "check plan.toml")  # than 0 0 0
 
 
+def test_check_says_what_looking_again_costs(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = Path("plan.toml").read_text()
+    assert "look at again" not in said(capsys, "check plan.toml")
+    plan = plan.replace("[campaign]", '[campaign]\nmode = "hierarchy"')
+    Path("plan.toml").write_text(plan)
+    text = said(capsys, "check plan.toml")
+    assert "warning: batches are paid, but looking at own answers again is not" in text
+    Path("plan.toml").write_text(plan.replace("[pay]", "[pay]\nreview = 0.25"))
+    text = said(capsys, "check plan.toml")
+    assert "warning: batches are paid" not in text
+    assert re.search(r"0\.25 EUR  more for each batch of up to \d+ own answers", text)
+
+
 def test_acts_are_written_down_and_undone(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "new plan.toml -o c.db --launch")
     assert "undo it with --undo 2" in said(capsys, "act c.db pause")

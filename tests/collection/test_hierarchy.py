@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
+from sqlalchemy.event import listen, remove
 from tests.collection.making import Site, make_site
 
+import qrowd as q
 from qrowd.collection.adjudication import cases, expert_sample
-from qrowd.collection.database.schema import assignment, event, judging_set, pair, place
+from qrowd.collection.books import ledger, notices
+from qrowd.collection.database.schema import assignment, event, judging_set, member, pair, place
 from qrowd.collection.database.verification import broken
 from qrowd.collection.judging import hierarchy, picks, submission
 from qrowd.collection.judging.offer import Offer
@@ -21,9 +27,13 @@ from qrowd.collection.plan.forecast import forecast, refuse_unmeetable
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.publishing.collected import collected
+from qrowd.collection.publishing.datasheet import Figures
+from qrowd.collection.publishing.release import release
 from qrowd.collection.record import audit
 from qrowd.data.topics import Topic
 from qrowd.errors import InputError, RuleError
+from qrowd.web import tasks
+from qrowd.web.hierarchy import Campaign
 from qrowd.web.next_sets import choose
 
 PLAN = """
@@ -131,7 +141,7 @@ def trained(site: Site) -> tuple[int, int]:
 def test_training_comes_first_and_waits_for_experts(site: Site) -> None:
     ann, _ = trained(site)
     with site.store.read("tiny") as work:
-        sets = set(work.db.scalars(hierarchy.training_sets(work)))
+        sets = set(hierarchy.training_sets(work))
         held = dict(work.db.execute(select(judging_set.c.id, judging_set.c.held)).all())
         assert {number for number, n in held.items() if n} == sets
         assert len(sets) == 8
@@ -212,7 +222,7 @@ def finished(site: Site) -> tuple[int, int, list[int]]:
     expert_decides(site)
     dan = site.worker("dan")
     with site.store.read("tiny") as work:
-        sets = set(work.db.scalars(hierarchy.training_sets(work)))
+        sets = set(hierarchy.training_sets(work))
     count = {"n": 0}
 
     def errs(title: str, grade: int) -> int:
@@ -385,3 +395,181 @@ def test_undone_the_texts_are_forgotten(site: Site) -> None:
 def test_nobody_has_judged(site: Site) -> None:
     with pytest.raises(RuleError, match="no judgements yet"):
         choose(site.store, "tiny", "qrowd")
+
+
+def with_next(plan: str, **keys: Any) -> str:
+    """The plan by margin, with these judgements at least."""
+    return plan + '[next]\npick = "margin"\n' + "".join(f"{k} = {v}\n" for k, v in keys.items())
+
+
+@pytest.mark.parametrize(("votes", "least", "by_expert"), [(3, 2, False), (2, 1, True)])
+def test_training_keeps_the_places_that_it_waits_for(
+    url: str, votes: int, least: int, by_expert: bool
+) -> None:
+    plan = PLAN.replace("training = 4", f"training = 4\nvotes = {votes}")
+    plan = with_next(plan.replace("target = 2", f"target = {votes}"), least=least)
+    site = make_site(url, plan, MADE)
+    everything(site, *(site.worker(f"w{n}") for n in range(votes - 1)))
+    if by_expert:
+        with site.store.read("tiny") as work:
+            sets = hierarchy.training_sets(work)
+            pairs = work.db.scalars(select(member.c.pair_id).where(member.c.set_id.in_(sets))).all()
+        for number in pairs:
+            site.work(expert_sample.decide, "Eve", number, 1, "it says so")
+    choose(site.store, "tiny", "qrowd")
+    everything(site, site.worker("last"))
+    assert set(phases(site).values()) == {"judging"}
+    site.store.engine.dispose()
+
+
+def test_nothing_is_kept_where_nobody_is_best(url: str) -> None:
+    plan = PLAN.replace("training = 4", "training = 1").replace("size = 2", "size = 4")
+    site = make_site(url, plan.replace("sets = 5", "sets = 1"), MADE)
+    for n in range(30):  # four answers each: too few to say how good somebody is
+        site.whole(site.worker(f"w{n}"))
+    choose(site.store, "tiny", "qrowd")
+    with site.store.read("tiny") as work:
+        found = hierarchy.findings(work)
+    assert any(each.tells for each in found.topics.values())
+    assert found.best == frozenset()
+    left = [site.whole(site.worker(f"v{n}")) for n in range(10)]
+    assert not any(isinstance(each, Nothing) for each in left)
+    site.store.engine.dispose()
+
+
+def test_the_better_half_of_one_is_one(url: str) -> None:
+    site = make_site(url, PLAN.replace("sets = 5", "sets = 1"), MADE)
+    ann = site.worker("ann")
+    everything(site, ann)
+    for n in range(8):  # two answers each: too few
+        site.whole(site.worker(f"w{n}"))
+    choose(site.store, "tiny", "qrowd")
+    with site.store.read("tiny") as work:
+        assert hierarchy.findings(work).best == {ann}
+    site.store.engine.dispose()
+
+
+def test_without_money_for_revision_it_is_said_and_done(url: str) -> None:
+    site = make_site(url, PLAN.replace("review = 0.50", "review = 5.00"), MADE)
+    _, dan, _ = finished(site)
+    assert lines(site).waits == "people"
+    with site.store.read("tiny") as work:
+        free = ledger.balance(work).free
+    site.work(ledger.fund, 499 - free)
+    assert site.next(dan).code == "no-work-left"
+    with site.store.read("tiny") as work:
+        assert [row.kind for row in notices.notices(work)] == ["no-budget"]
+    assert set(phases(site).values()) == {"done"}
+    site.work(ledger.fund, 1)
+    assert lines(site).waits == "people"
+    assert isinstance(site.next(dan), Offer)
+    assert lines(site).waits == "people"  # though nothing is free any more: the batch is open
+    site.store.engine.dispose()
+
+
+def statements(site: Site, act: Callable[[], Any]) -> int:
+    """How many statements go to the database."""
+    said: list[str] = []
+
+    def note(*args: Any) -> None:
+        said.append(args[2])
+
+    listen(site.store.engine, "before_cursor_execute", note)
+    try:
+        act()
+    finally:
+        remove(site.store.engine, "before_cursor_execute", note)
+    return len(said)
+
+
+def test_what_is_left_takes_as_many_statements_however_many_are_asked(site: Site) -> None:
+    finished(site)
+    with site.store.read("tiny") as work:
+        (answers,) = hierarchy.findings(work).asked.values()
+
+        now = hierarchy.Standing.of(work)
+        one, many = (
+            replace(now, found=replace(now.found, asked=dict.fromkeys(range(1, n), answers)))
+            for n in (2, 6)
+        )
+        left = partial(hierarchy.left_to_revise, work)
+        assert statements(site, partial(left, one)) == statements(site, partial(left, many))
+
+
+def test_phases_are_worked_out_once_for_a_request(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, _ = judged(site)
+    calls: Counter[str] = Counter()
+
+    def counted(name: str, function: Callable[..., Any], *args: Any) -> Any:
+        calls[name] += 1
+        return function(*args)
+
+    for name in ("phases", "findings", "training_sets"):
+        function = getattr(hierarchy, name)
+        monkeypatch.setattr(hierarchy, name, partial(counted, name, function))
+    assert isinstance(site.next(ann), Offer)
+    assert calls == {"phases": 1, "findings": 1, "training_sets": 1}
+
+
+def test_what_is_handed_in_meanwhile_is_not_missed(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann, _ = trained(site)
+    expert_decides(site)
+    offer = site.next(ann)
+    site.judge(ann, offer)
+    site.work(submission.finish, ann, offer.key)
+    site.clock.forward(1)
+    find = Campaign.find
+
+    def slow(self: Campaign, pool: Any) -> Any:
+        site.clock.forward(1)
+        site.work(submission.submit, ann, offer.key)
+        site.clock.forward(1)
+        return find(self, pool)
+
+    monkeypatch.setattr(Campaign, "find", slow)
+    site.clock.forward(20)
+    assert tasks.refresh_all(site.store, tmp_path) == 2  # quality, and this
+    while tasks.run_one(site.store, tmp_path):
+        pass
+    with site.store.read("tiny") as work:
+        assert hierarchy.is_behind(work, hierarchy.findings(work))
+    site.clock.forward(60)
+    monkeypatch.undo()
+    tasks.refresh_all(site.store, tmp_path)
+    while tasks.run_one(site.store, tmp_path):
+        pass
+    with site.store.read("tiny") as work:
+        assert not hierarchy.is_behind(work, hierarchy.findings(work))
+
+
+def test_a_plan_in_which_revision_is_not_paid_is_warned_of() -> None:
+    def warned(text: str) -> list[str]:
+        plan = parse_plan(text)
+        return [each.key for each in forecast(plan, MADE).warnings if each.section == "pay"]
+
+    unpaid = PLAN.replace("review = 0.50\n", "")
+    assert warned(unpaid) == ["review"]
+    assert warned(PLAN) == []
+    assert warned(unpaid.replace("hit = 1.00\n", "")) == []  # volunteers
+    assert warned(unpaid.replace("hours = 3", "hours = 3\nrevisions = 0")) == []
+    made = forecast(parse_plan(unpaid), MADE)  # a dry run does not change it
+    again = made.rehearsed(parse_plan(unpaid), made.spend, made.accuracy)
+    assert [each.key for each in again.warnings] == [each.key for each in made.warnings]
+
+
+def test_the_datasheet_names_the_mode_and_what_was_looked_at_again(
+    site: Site, tmp_path: Path
+) -> None:
+    _, dan, _ = finished(site)
+    site.whole(dan)
+    found = lines(site)
+    figures = Figures(merge=q.MajorityVote(), method="mv")
+    release(site.store, "tiny", tmp_path / "out", figures, who="o", sure=True)
+    sheet = (tmp_path / "out" / "datasheet.md").read_text()
+    assert "in the mode hierarchy" in sheet
+    assert f"{found.count('revised')} answers were looked at again" in sheet
+    assert f"{found.count('changed')} of them were changed" in sheet

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import ceil, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -39,10 +39,8 @@ from qrowd.collection.database.store import Work
 from qrowd.collection.judging.hierarchy import (
     TOP,
     Findings,
+    Standing,
     TopicText,
-    findings,
-    phases,
-    training_sets,
 )
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.publishing.export import given_names
@@ -103,15 +101,16 @@ class Campaign:
             .select_from(with_contents(NAMED_PAIRS))
             .where(work.own(pair), pair.c.in_pool == 1)
         )
+        now = Standing.of(work)
         return cls(
             plan=work.plan,
             now=work.now,
             answers=work.rows(query.order_by(event.c.id), Given),
             experts=given_names(work),
             words={row.name: words_of(row) for row in work.rows(texts, TopicDocument)},
-            training=frozenset(work.db.scalars(training_sets(work))),
-            past_training=frozenset(each.name for each in phases(work) if each.phase != "training"),
-            before=findings(work),
+            training=frozenset(now.training),
+            past_training=frozenset(each.name for each in now.topics if each.phase != "training"),
+            before=now.found,
         )
 
     def find(self, pool: Pairs) -> tuple[Findings, Floats]:
@@ -176,7 +175,7 @@ class Campaign:
                 right[row.worker_id] += (row.grade >= rel) == (label[number] > 0.5)
         tried = [number for number, n in asked.items() if n >= FEWEST]
         tried.sort(key=lambda number: (-right[number] / asked[number], -asked[number], number))
-        return frozenset(tried[: round(BEST * len(tried))])
+        return frozenset(tried[: ceil(BEST * len(tried))])
 
 
 def _told(text: Floats, label: Array, known: Array) -> TopicText:

@@ -286,7 +286,8 @@ def _refresh(work: Work, kind: str, every: int = REFRESH) -> bool:
         took = since - (last.leased_until - jobs.LEASE)
     valid = work.valid_batches()
     first = work.number(select(func.min(assignment.c.leased_at)).where(valid)) or work.now
-    fresh = select(assignment.c.id).where(valid, assignment.c.ended_at > since).limit(1)
+    began = since - took  # what came in while it ran was not read
+    fresh = select(assignment.c.id).where(valid, assignment.c.ended_at > began).limit(1)
     old = work.now - max(since, first) > max(every, 20 * took)
     if not old or not work.number(fresh):
         return False

@@ -261,6 +261,13 @@ def _forecast_text(plan: Plan, outcome: Forecast, exposed: Exposure | None) -> s
             if round(amount):
                 text = Text(f"office.spend.{item.replace('_', '-')}")
                 lines.append(f"          {shown(round(amount))}  {text}")
+        if plan.in_phases and plan.hierarchy.revisions and not spend.robots:
+            documents = plan.counted_per_hit * plan.sets.size
+            lines.append(
+                f"          {shown(plan.pay_of('review'))}  more for each batch of up to "
+                f"{documents} own answers to look at again, at most "
+                f"{plan.hierarchy.revisions} answers a person"
+            )
     lines += [
         f"wage      {shown(outcome.hourly)} an hour{', tests included' if tests else ''}: "
         f"{outcome.minutes_per_batch:.1f} minutes a batch",

@@ -88,7 +88,7 @@ def waiting(work: Work) -> Waiting:
     disputed: list[expert_sample.NamedPair] = [*expert_sample.disputed(work)]
     first: dict[int, int] = {}
     if work.plan.in_phases:
-        training = [row.pair_id for row in work.db.execute(hierarchy.training_disputes(work))]
+        training = hierarchy.disputed_pairs(work)
         kept = hierarchy.kept_pairs(work)
         first = dict.fromkeys(kept, 1) | dict.fromkeys(training, 0)
         disputed += expert_sample.named(work, set(first) - {row.id for row in disputed})

@@ -15,14 +15,25 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, distinct, func, or_, select, true
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    bindparam,
+    distinct,
+    exists,
+    func,
+    or_,
+    select,
+    true,
+)
 
-from qrowd.collection.books import ledger
+from qrowd.collection.books import ledger, notices
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
     PLACED_ANSWERS,
@@ -51,6 +62,7 @@ from qrowd.texts import Text
 
 ACT = "choose next"
 TOP = (2.0, 1.0)  # priorities of a topic's first bucket: before and after the least judgements
+HIGHEST = 2**62  # above all numbers of sets
 S = judging_set.c
 
 
@@ -84,6 +96,8 @@ class TopicText:
 class Findings:
     """What the last act wrote: `best` are the workers who were best in training, `asked` the
     answers that the text contradicts (place, position), by worker.
+
+    `at` is when these were read: batches may come in while the texts are worked out.
     """
 
     at: int = 0
@@ -95,6 +109,7 @@ class Findings:
     def stored(self) -> dict[str, Any]:
         """As the record has it."""
         return {
+            "at": self.at,
             "topics": {name: vars(each) for name, each in self.topics.items()},
             "best": sorted(self.best),
             "asked": {str(number): answers for number, answers in self.asked.items()},
@@ -112,7 +127,7 @@ def findings(work: Work) -> Findings:
     if row is None or stored is None:
         return Findings()
     return Findings(
-        at=row.at,
+        at=stored.get("at", row.at),  # earlier versions did not store it
         topics={name: TopicText(**each) for name, each in stored["topics"].items()},
         best=frozenset(stored["best"]),
         asked={
@@ -126,15 +141,36 @@ def findings(work: Work) -> Findings:
 # --- phases ---------------------------------------------------------------------------------------
 
 
-def training_sets(work: Work) -> Select[int]:
+def training_sets(work: Work) -> list[int]:
     """The numbers of the sets that come first in each topic.
 
     Sets are numbered in an order drawn by the plan's seed: the first ones are drawn at random, and
     an extension changes nothing about it.
     """
-    at = func.row_number().over(partition_by=S.topic_id, order_by=S.id).label("at")
-    sets = select(S.id, at).where(work.pool_sets()).subquery()
-    return select(sets.c.id).where(sets.c.at <= work.plan.hierarchy.training)
+    mine = judging_set.alias()
+    # by the index of topics: to number all sets would read them all, at every request
+    last = (
+        select(mine.c.id)
+        .where(mine.c.topic_id == topic.c.id, mine.c.role == "pool")
+        .order_by(mine.c.id)
+        .offset(work.plan.hierarchy.training - 1)
+        .limit(1)
+        .correlate(topic)
+        .scalar_subquery()
+    )
+    query = (
+        select(S.id)
+        .join_from(topic, judging_set, S.topic_id == topic.c.id)
+        .where(work.own(topic), S.role == "pool", S.id <= func.coalesce(last, HIGHEST))
+    )
+    return list(work.db.scalars(query))
+
+
+def _one_of(column: ColumnElement[int], numbers: Collection[int]) -> ColumnElement[bool]:
+    """The condition that a number is one of these; written out, as engines take only so many
+    parameters.
+    """
+    return column.in_(bindparam(None, list(numbers), expanding=True, literal_execute=True))
 
 
 @dataclass(frozen=True)
@@ -157,8 +193,8 @@ class TopicPhase:
         return "judging" if self.open else "revision"
 
 
-def phases(work: Work) -> list[TopicPhase]:
-    """Every topic with its phase."""
+def phases(work: Work, training: Collection[int]) -> list[TopicPhase]:
+    """Every topic with its phase; `training` are the sets of training."""
     votes = work.plan.hierarchy.votes
     handed_in = (
         select(func.count())
@@ -167,19 +203,20 @@ def phases(work: Work) -> list[TopicPhase]:
         .correlate(judging_set)
         .scalar_subquery()
     )
-    first = select(S.topic_id, handed_in).where(S.id.in_(training_sets(work)), S.open == 1)
+    first = select(S.topic_id, handed_in).where(_one_of(S.id, training), S.open == 1)
     missing: Counter[int] = Counter()
     for topic_id, done in work.db.execute(first):
         missing[topic_id] += max(0, votes - done)
-    split = training_disputes(work).subquery()
+    split = _training_disputes(work, training).subquery()
     disputed = (
         select(S.topic_id, func.count())
         .join_from(judging_set, split, split.c.set_id == S.id)
         .group_by(S.topic_id)
     )
+    has_room = (S.open == 1) & (S.held < S.target)
     room = (
-        select(S.topic_id, func.count())
-        .where(work.pool_sets(), S.open == 1, S.held < S.target)
+        select(S.topic_id, func.count().filter(has_room))
+        .where(work.pool_sets())
         .group_by(S.topic_id)
     )
     pending = (
@@ -190,56 +227,77 @@ def phases(work: Work) -> list[TopicPhase]:
     )
     waiting: dict[int, int] = dict(work.db.execute(disputed).all())
     is_open: Counter[int] = Counter(dict(work.db.execute(room).all()))
+    judged = set(is_open)
     is_open.update(dict(work.db.execute(pending).all()))
-    judged = select(S.topic_id).where(work.pool_sets())
-    topics = select(topic.c.id, topic.c.name).where(work.own(topic), topic.c.id.in_(judged))
+    topics = select(topic.c.id, topic.c.name).where(work.own(topic))
     return [
         TopicPhase(number, name, missing[number], waiting.get(number, 0), is_open[number])
         for number, name in work.db.execute(topics.order_by(topic.c.id))
+        if number in judged
     ]
 
 
-def training_disputes(work: Work) -> Select[Any]:
+def _training_disputes(work: Work, training: Collection[int]) -> Select[Any]:
     """Pairs of training (set_id, pair_id) whose judges disagree and that no expert has decided."""
     yes = func.count().filter(event.c.grade >= work.plan.scale.relevant_from)
     counted = (work.valid_batches(), place.c.kind == "count", place.c.held == 1, has_grade())
     return (
         select(place.c.set_id, member.c.pair_id)
         .select_from(PLACED_ANSWERS)
-        .where(*counted, place.c.set_id.in_(training_sets(work)))
+        .where(*counted, _one_of(place.c.set_id, training))
         .where(member.c.pair_id.not_in(select(decision.c.pair_id)))
         .group_by(place.c.set_id, member.c.pair_id)
         .having(and_(yes > 0, yes < func.count()))
     )
 
 
-def open_now(work: Work, worker_id: int) -> ColumnElement[bool]:
+def disputed_pairs(work: Work) -> list[int]:
+    """Pairs of training that wait for an expert."""
+    disputes = _training_disputes(work, training_sets(work))
+    return [row.pair_id for row in work.db.execute(disputes)]
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a request needs to know, read once: sets of training, phases, what the texts say."""
+
+    training: list[int]
+    topics: list[TopicPhase]
+    found: Findings
+
+    @classmethod
+    def of(cls, work: Work) -> Standing:
+        """As it is now."""
+        training = training_sets(work)
+        return cls(training, phases(work, training), findings(work))
+
+
+def open_now(work: Work, worker_id: int, now: Standing) -> ColumnElement[bool]:
     """The condition that a set's topic is so far, and the set not kept for others now."""
-    training = [each.id for each in phases(work) if each.phase == "training"]
-    first = and_(S.id.in_(training_sets(work)), S.held < work.plan.hierarchy.votes)
-    so_far = or_(S.topic_id.not_in(training), first) if training else true()
-    kept = kept_topics(work, worker_id)
+    training = [each.id for each in now.topics if each.phase == "training"]
+    first = and_(_one_of(S.id, now.training), S.held < work.plan.hierarchy.votes)
+    if len(training) == len(now.topics):
+        so_far = first
+    else:
+        so_far = or_(S.topic_id.not_in(training), first) if training else true()
+    kept = kept_topics(work, worker_id, now.found)
     if not kept:
         return so_far
     of_these = select(topic.c.id).where(work.own(topic), topic.c.name.in_(kept))
     return and_(so_far, or_(S.priority.not_in(TOP), S.topic_id.not_in(of_these)))
 
 
-def kept_topics(work: Work, worker_id: int) -> list[str]:
+def kept_topics(work: Work, worker_id: int, found: Findings) -> list[str]:
     """The topics whose first bucket is kept for others than this worker now."""
-    found = findings(work)
-    if worker_id in found.best:
+    if not found.best or worker_id in found.best:
         return []
     since = work.now - round(work.plan.hierarchy.hours * HOUR)
     return [name for name, each in found.topics.items() if each.since and each.since > since]
 
 
-def comes_later(work: Work) -> bool:
+def comes_later(work: Work, now: Standing) -> bool:
     """Whether there may be something to do later for somebody for whom there is nothing now."""
-    found, topics = findings(work), phases(work)
-    if any(each.phase != "revision" for each in topics):
-        return True
-    return is_behind(work, found)
+    return any(each.phase != "revision" for each in now.topics) or is_behind(work, now.found)
 
 
 def is_behind(work: Work, found: Findings) -> bool:
@@ -284,7 +342,7 @@ def lessons(work: Work, assigned: schema.Assignment) -> list[Lesson]:
             .join(topic, topic.c.id == pair.c.topic_id)
         )
         .where(place.c.worker_id == assigned.worker_id, place.c.kind == "count", has_grade())
-        .where(a.finished_at < d.at, place.c.set_id.in_(training_sets(work)))
+        .where(a.finished_at < d.at, _one_of(place.c.set_id, training_sets(work)))
         .where(d.id.in_(standing), d.at > since, d.at <= until)
         .where((event.c.grade >= rel) != (d.grade >= rel))
     )
@@ -298,15 +356,18 @@ class AskedPlace(schema.JudgingSet):
     """A set that somebody has judged, and the place in which that was."""
 
     place_id: int
+    worker_id: int
 
 
-def lease_revision(work: Work, worker_id: int, *, full: bool) -> schema.Assignment | None:
+def lease_revision(
+    work: Work, worker_id: int, now: Standing, *, full: bool
+) -> schema.Assignment | None:
     """A batch of own answers that the text contradicts; None where there is nothing or no money.
 
     With `full`, only as many documents as a batch has: pay is for a batch.
     """
     asked: dict[int, list[int]] = {}
-    for place_id, position in findings(work).asked.get(worker_id, ()):
+    for place_id, position in now.found.asked.get(worker_id, ()):
         asked.setdefault(place_id, []).append(position)
     if not asked:
         return None
@@ -316,7 +377,7 @@ def lease_revision(work: Work, worker_id: int, *, full: bool) -> schema.Assignme
     )
     batch = work.plan.counted_per_hit * work.plan.sets.size
     most = min(batch, work.plan.hierarchy.revisions - done)
-    rows = _to_revise(work, worker_id, list(asked))
+    rows = _to_revise(work, asked, now.topics)
     chosen: list[AskedPlace] = []
     for row in rows:
         if sum(len(asked[each.place_id]) for each in [*chosen, row]) <= most:
@@ -325,6 +386,7 @@ def lease_revision(work: Work, worker_id: int, *, full: bool) -> schema.Assignme
     if not chosen or (full and size < batch):
         return None
     if not ledger.affordable(work, work.plan.pay_of("review")):
+        notices.tell(work, "no-budget")
         return None
     return lease(
         work,
@@ -336,16 +398,22 @@ def lease_revision(work: Work, worker_id: int, *, full: bool) -> schema.Assignme
     )
 
 
-def _to_revise(work: Work, worker_id: int, places: list[int]) -> list[AskedPlace]:
-    """Of these own places those whose topic is so far, and that were never looked at again."""
-    so_far = [each.id for each in phases(work) if each.phase == "revision"]
+def _to_revise(
+    work: Work, places: Collection[int], topics: Iterable[TopicPhase]
+) -> list[AskedPlace]:
+    """Of these places those whose topic is so far, and that their people never looked at again."""
+    so_far = [each.id for each in topics if each.phase == "revision"]
     review = place.alias()
-    seen = select(review.c.set_id).where(review.c.worker_id == worker_id, review.c.kind == "review")
+    seen = exists().where(
+        review.c.worker_id == place.c.worker_id,
+        review.c.set_id == place.c.set_id,
+        review.c.kind == "review",
+    )
     query = (
-        select(judging_set, place.c.id.label("place_id"))
+        select(judging_set, place.c.id.label("place_id"), place.c.worker_id)
         .select_from(PLACED_SETS.join(assignment, assignment.c.id == place.c.assignment_id))
-        .where(work.valid_batches(), place.c.id.in_(places), place.c.worker_id == worker_id)
-        .where(place.c.held == 1, S.topic_id.in_(so_far), S.id.not_in(seen))
+        .where(work.valid_batches(), _one_of(place.c.id, places))
+        .where(place.c.held == 1, S.topic_id.in_(so_far), ~seen)
     )
     return work.rows(query.order_by(place.c.id), AskedPlace)
 
@@ -475,12 +543,13 @@ def hierarchy(work: Work) -> Hierarchy:
     if not work.plan.in_phases:
         mode = work.plan.campaign.mode
         raise RuleError("not-allowed", f"the mode of this campaign is {mode}: it has no hierarchy")
-    found, rel = findings(work), work.plan.scale.relevant_from
+    now, rel = Standing.of(work), work.plan.scale.relevant_from
+    found = now.found
     behind = is_behind(work, found)
-    left = _left_to_revise(work, found)
+    left = left_to_revise(work, now)
     rows, undecided = revised(work), set(kept_pairs(work))
     lines = []
-    for each in phases(work):
+    for each in now.topics:
         mine = [row for row in rows if row.topic_id == each.id]
         kept = {row.pair_id for row in mine if is_kept(row, rel)}
         phase, waits = each.phase, ""
@@ -526,9 +595,14 @@ def hierarchy(work: Work) -> Hierarchy:
     )
 
 
-def _left_to_revise(work: Work, found: Findings) -> Counter[int]:
-    """How many answers of each topic wait for somebody who may still look at them."""
+def left_to_revise(work: Work, now: Standing) -> Counter[int]:
+    """How many answers of each topic wait for somebody who may still look at them.
+
+    Where no review can be paid, these are in batches that somebody has open.
+    """
     left: Counter[int] = Counter()
+    can_pay = ledger.affordable(work, work.plan.pay_of("review"))
+    asked = now.found.asked if can_pay else {}
     out = worker.c.state.in_(("failed", "screened-out", "stopped"))
     gone = work.own(worker) & (out | worker.c.forgotten_at.is_not(None))
     away = set(work.db.scalars(select(worker.c.id).where(gone)))
@@ -537,16 +611,12 @@ def _left_to_revise(work: Work, found: Findings) -> Counter[int]:
         own_revisions(place.c.worker_id, work.own(assignment)).add_columns(place.c.shown)
     ):
         looked[number] += len(order_of(shown))
-    for number, answers in found.asked.items():
-        room = work.plan.hierarchy.revisions - looked[number]
-        if number in away or room <= 0:
-            continue
-        sizes = Counter(place_id for place_id, _ in answers)
-        topics: Counter[int] = Counter()
-        for row in _to_revise(work, number, list(sizes)):
-            if sum(topics.values()) + sizes[row.place_id] <= room:
-                topics[row.topic_id] += sizes[row.place_id]
-        left.update(topics)
+    sizes = Counter(place_id for answers in asked.values() for place_id, _ in answers)
+    for row in _to_revise(work, sizes, now.topics):
+        who, size = row.worker_id, sizes[row.place_id]
+        if who not in away and looked[who] + size <= work.plan.hierarchy.revisions:
+            looked[who] += size
+            left[row.topic_id] += size
     # batches of revision that somebody has open
     pending = own_revisions(S.topic_id, work.own(assignment), assignment.c.state.in_(OPEN))
     joined = pending.join(judging_set, S.id == place.c.set_id).add_columns(place.c.shown)

@@ -33,6 +33,7 @@ from qrowd.collection.database.schema import (
 )
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import hierarchy
+from qrowd.collection.judging.hierarchy import Standing
 from qrowd.collection.plan import composition
 
 S = judging_set.c
@@ -42,15 +43,17 @@ _SETS = select(judging_set)
 SHUFFLED = 53  # bits of a set's place among its equals
 
 
-def open_to(work: Work, worker_id: int) -> ColumnElement[bool]:
-    """The condition that a set of the pool is open and allowed."""
+def open_to(work: Work, worker_id: int, now: Standing | None = None) -> ColumnElement[bool]:
+    """The condition that a set of the pool is open and allowed; `now` is of mode hierarchy."""
     had = exists().where(place.c.worker_id == worker_id, place.c.set_id == S.id)
     failed = exists().where(
         expertise.c.worker_id == worker_id,
         expertise.c.topic_id == S.topic_id,
         expertise.c.passed == 0,
     )
-    in_time = hierarchy.open_now(work, worker_id) if work.plan.in_phases else true()
+    in_time: ColumnElement[bool] = true()
+    if work.plan.in_phases:
+        in_time = hierarchy.open_now(work, worker_id, now or Standing.of(work))
     return and_(work.own(judging_set), _ROOM, not_(had), not_(failed), in_time)
 
 
@@ -93,11 +96,15 @@ class OpenSets:
 
 
 def pick(
-    work: Work, worker_id: int, wanted: int, repeated: Sequence[JudgingSet] = ()
+    work: Work,
+    worker_id: int,
+    wanted: int,
+    repeated: Sequence[JudgingSet] = (),
+    now: Standing | None = None,
 ) -> list[JudgingSet]:
     """The next sets of the pool for a worker, at most `wanted`, beside those that are repeated."""
     uses = Counter(row.topic_id for row in repeated)
-    return composition.pick(OpenSets(work, open_to(work, worker_id)), wanted, uses)
+    return composition.pick(OpenSets(work, open_to(work, worker_id, now)), wanted, uses)
 
 
 def pick_topic(work: Work, worker_id: int) -> list[JudgingSet]:

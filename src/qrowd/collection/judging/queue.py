@@ -20,6 +20,7 @@ from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import gold, hierarchy, peer_review, picks
 from qrowd.collection.judging.assignments import lease, move
+from qrowd.collection.judging.hierarchy import Standing
 from qrowd.collection.judging.offer import Offer, show
 from qrowd.collection.judging.submission import sweep
 from qrowd.collection.people import workers
@@ -66,32 +67,33 @@ def next_batch(work: Work, worker_id: int) -> Offer | Nothing:
         return show(work, assigned)
     if _visit_is_done(work, worker_id):
         return _nothing("visit-done")
+    now = Standing.of(work) if work.plan.in_phases else None
     if work.plan.qualification.sets and state == "new":
         # nobody is tested, and paid for it, where nothing is left to judge
-        if work.count(judging_set, picks.open_to(work, worker_id)):
+        if work.count(judging_set, picks.open_to(work, worker_id, now)):
             return _qualify(work, worker_id)
-        is_later = work.plan.in_phases and hierarchy.comes_later(work)
+        is_later = now is not None and hierarchy.comes_later(work, now)
         return _nothing("later" if is_later else "no-work-left")
     share = work.plan.techniques.review_share
     if share > 0 and work.random.random() < share:
         review = peer_review.lease_review(work, worker_id)
         if review is not None:
             return show(work, review)
-    if work.plan.in_phases:
-        return _lease_in_phases(work, worker_id)
+    if now is not None:
+        return _lease_in_phases(work, worker_id, now)
     return _lease_topic(work, worker_id) if work.plan.owner else _lease_batch(work, worker_id)
 
 
-def _lease_in_phases(work: Work, worker_id: int) -> Offer | Nothing:
+def _lease_in_phases(work: Work, worker_id: int, now: Standing) -> Offer | Nothing:
     """Mode hierarchy: own answers once more, where they fill a batch or nothing else is left."""
-    if full := hierarchy.lease_revision(work, worker_id, full=True):
+    if full := hierarchy.lease_revision(work, worker_id, now, full=True):
         return show(work, full)
-    offer = _lease_batch(work, worker_id)
+    offer = _lease_batch(work, worker_id, now)
     if isinstance(offer, Offer):
         return offer
-    if rest := hierarchy.lease_revision(work, worker_id, full=False):
+    if rest := hierarchy.lease_revision(work, worker_id, now, full=False):
         return show(work, rest)
-    is_later = offer.code == "no-work-left" and hierarchy.comes_later(work)
+    is_later = offer.code == "no-work-left" and hierarchy.comes_later(work, now)
     return _nothing("later") if is_later else offer
 
 
@@ -149,12 +151,12 @@ def _qualify(work: Work, worker_id: int) -> Offer | Nothing:
 # --- new batches ----------------------------------------------------------------------------------
 
 
-def _lease_batch(work: Work, worker_id: int) -> Offer | Nothing:
+def _lease_batch(work: Work, worker_id: int, now: Standing | None = None) -> Offer | Nothing:
     plan = work.plan
     is_first = bool(plan.gold_per_hit) and not work.count(assignment, _judged_by(worker_id))
     first_gold = plan.hit.first_gold if is_first else 0
     repeated = _repeated(work, worker_id)
-    batch = compose(work, worker_id, repeated, first_gold)
+    batch = compose(work, worker_id, repeated, first_gold, now)
     golds = sum(row.role == "gold" for row in batch)
     if golds < plan.gold_per_hit + first_gold:
         name = f"w{workers.worker_of(work, worker_id).number}"
@@ -170,7 +172,11 @@ def _lease_batch(work: Work, worker_id: int) -> Offer | Nothing:
 
 
 def compose(
-    work: Work, worker_id: int, repeated: Sequence[schema.JudgingSet] = (), first_gold: int = 0
+    work: Work,
+    worker_id: int,
+    repeated: Sequence[schema.JudgingSet] = (),
+    first_gold: int = 0,
+    now: Standing | None = None,
 ) -> list[schema.JudgingSet]:
     """The sets of a new batch in the order of their picks, beside those that are repeated.
 
@@ -178,7 +184,7 @@ def compose(
     """
     plan, hidden = work.plan, work.plan.gold_per_hit
     counted = plan.counted_per_hit - len(repeated)
-    picked = picks.pick(work, worker_id, counted + hidden, repeated)
+    picked = picks.pick(work, worker_id, counted + hidden, repeated, now)
     golds: list[schema.JudgingSet] = []
     if hidden:
         golds += gold.unmet(work, worker_id)

@@ -101,7 +101,7 @@ class Forecast:
 
     def rehearsed(self, plan: Plan, spend: Spend, accuracy: float) -> Forecast:
         """The same as a dry run of the plan found it."""
-        others = [complaint for complaint in self.warnings if complaint.section != "pay"]
+        others = [complaint for complaint in self.warnings if complaint.key != "budget"]
         warnings = (*others, *_short_of_money(plan, spend))
         return replace(self, spend=spend, accuracy=accuracy, warnings=warnings)
 
@@ -389,6 +389,8 @@ def _warnings(
         blank = sum(row.name in pool and not row.body.strip() for row in rows.documents)
         if blank:
             yield Complaint.of("files.documents", "office.plan.hierarchy.blank", n=blank)
+        if plan.pay.hit and not plan.pay.review and plan.hierarchy.revisions:
+            yield Complaint.of("pay.review", "office.plan.hierarchy.unpaid", because="pay.hit")
     if not plan.gold_per_hit:
         return
     strange = {row.topic for row in rows.gold} - {name for name, _ in rows.pool}

@@ -200,7 +200,11 @@ class Pay:
     hit: float = param(0.0, "pay of a batch; 0 for volunteers", at_least=0)
     screen_out: float = param(0.0, "pay of a batch that ends by being screened out", at_least=0)
     qualification: float = param(0.0, "pay of a qualification", at_least=0)
-    review: float = param(0.0, "pay of a batch of reviewing others' answers", at_least=0)
+    review: float = param(
+        0.0,
+        "pay of a batch of reviewing others' answers or, in mode hierarchy, own ones",
+        at_least=0,
+    )
     budget: float = param(0.0, "all that may be spent", at_least=0)
     appeal_days: float = _time_or_none(14, "days", "how long a refusal can be appealed")
     seconds_per_document: float = param(

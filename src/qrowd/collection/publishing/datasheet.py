@@ -14,6 +14,7 @@ from typing import Any
 from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.books.progress import status
 from qrowd.collection.database.store import Work
+from qrowd.collection.judging import hierarchy
 from qrowd.collection.material import clarification
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.given import Merger
@@ -126,6 +127,7 @@ def _collection(work: Work) -> list[str]:
         f"{plan.hit.sets} sets were check questions) and {pay} for a batch, for work of about "
         f"{plan.seconds_of(documents) / 60:.0f} minutes.",
         *([] if plan.next.pick == "even" else [_chosen(plan)]),
+        *([_in_phases(work)] if plan.in_phases else []),
         "Checks: " + "; ".join(_checks(plan)) + ".",
         "The consent text is in consent.txt.",
     ]
@@ -156,6 +158,20 @@ def _chosen(plan: Plan) -> str:
         "sample: agreement, shares of grades and assessors' accuracies that are computed from them "
         "are about what was chosen, and scores of systems that need a random sample cannot be "
         "estimated from them."
+    )
+
+
+def _in_phases(work: Work) -> str:
+    """That people saw some answers twice, and what came of it."""
+    rows, rel = hierarchy.revised(work), work.plan.scale.relevant_from
+    changed = sum(not hierarchy.is_kept(row, rel) for row in rows)
+    return (
+        "They were collected in the mode hierarchy: experts settled what people disagreed on in "
+        f"the first {work.plan.hierarchy.training} sets of each topic; a classifier of the texts "
+        "then said which came first and, at the end, which answers it contradicts. "
+        f"{thousands(len(rows))} answers were looked at again by those who gave them, who were not "
+        f"told what it says, and {thousands(changed)} of them were changed; the last answer is "
+        "the one in this release."
     )
 
 

@@ -173,8 +173,8 @@ def _experts_decide(
     with store.write(campaign) as work:
         scale = work.plan.scale
         low, high = scale.grades[0], scale.grades[-1]
-        split = {row.pair_id for row in work.db.execute(hierarchy.training_disputes(work))}
-        for row in expert_sample.named(work, split.union(hierarchy.kept_pairs(work))):
+        split = {*hierarchy.disputed_pairs(work), *hierarchy.kept_pairs(work)}
+        for row in expert_sample.named(work, split):
             grade = grades[row.topic, row.doc]
             if chance.random() >= right:
                 grade = low if grade >= scale.relevant_from else high

@@ -28,7 +28,7 @@ from qrowd.collection.database.schema import (
     topic,
 )
 from qrowd.collection.database.store import Work
-from qrowd.collection.judging.hierarchy import Findings
+from qrowd.collection.judging.hierarchy import Findings, training_sets
 from qrowd.collection.material.campaign_rows import store_priorities
 from qrowd.collection.record.act import Act, Details, Stored
 from qrowd.collection.record.audit import details_of
@@ -65,6 +65,8 @@ class ChooseNext(Act):
 
     def do(self, work: Work) -> Details:
         least, most = work.plan.next.least, most_votes(work)
+        # training waits for so many judgements, whatever is decided before
+        training = set(training_sets(work)) if work.plan.in_phases else set()
         targets: dict[int, int] = {}
         priorities: dict[int, float] = {}  # of sets
         before: dict[int, int] = {}
@@ -74,7 +76,8 @@ class ChooseNext(Act):
                 continue
             worth = self.chosen.priorities[row.id]
             highest = max(row.held, most[row.topic_id])
-            enough = max(row.held, min(least, highest))
+            wanted = max(least, work.plan.hierarchy.votes) if row.id in training else least
+            enough = max(row.held, min(wanted, highest))
             target = enough if worth is None else highest
             is_first = row.held < least and self.chosen.text is None
             priorities[row.id] = FIRST if is_first else worth or 0.0
