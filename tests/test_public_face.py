@@ -131,6 +131,7 @@ def test_frames_of_scores_have_topics_only_files_their_mean(
 
 
 def test_one_line_each(made: q.Collection, tmp_path: Path) -> None:
+    pytest.importorskip("pandas", reason="frames of pandas need the extra `pandas`")
     q.save(made.judgements, tmp_path / "crowd.tsv")
     q.save(made.gold, tmp_path / "gold.qrels")
     q.save(made.runs, tmp_path / "all.run")

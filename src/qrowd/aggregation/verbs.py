@@ -35,9 +35,9 @@ def merge(
     of its class, or a value (`q.DawidSkene(max_iter=50)`). `reading` is what `read_judgements`
     takes: `grades="nominal"` for labels without an order, `columns=...`.
 
-    >>> import pandas as pd, qrowd as q
-    >>> frame = pd.DataFrame(
-    ...     [("t1", "w1", 1), ("t1", "w2", 1), ("t2", "w1", 0)], columns=["task", "worker", "label"]
+    >>> import polars as pl, qrowd as q
+    >>> frame = pl.DataFrame(
+    ...     {"task": ["t1", "t1", "t2"], "worker": ["w1", "w2", "w1"], "label": [1, 1, 0]}
     ... )
     >>> q.merge(frame, "mv").qrels().grade.tolist()
     [1, 0]
