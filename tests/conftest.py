@@ -21,6 +21,12 @@ def real_data() -> Path:
     return folder
 
 
+@pytest.fixture
+def presets_with_data(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Presets of experiments name their files by QROWD_DATA, which need not be set."""
+    monkeypatch.setenv("QROWD_DATA", str(real_data.resolve()))
+
+
 @pytest.fixture(scope="session")
 def example_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all the files that examples of commands name; tests work in copies of it."""

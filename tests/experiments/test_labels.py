@@ -179,8 +179,7 @@ def test_the_commands(
         assert "has labels" in capsys.readouterr().err
 
 
-def test_the_preset_finds_the_real_crowd(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QROWD_DATA", str(real_data.resolve()))
+def test_the_preset_finds_the_real_crowd(presets_with_data: None) -> None:
     inputs = load(preset("trec11-consensus"))
     assert inputs.caption == "gold: as in gold.qrels.gz; judgements: as in judgements.tsv.gz"
     assert (len(inputs.crowd), len(inputs.gold)) == (89_624, 2_202)
@@ -265,7 +264,7 @@ def test_topics_that_are_left_out_are_named(voted: Path) -> None:
         load(read_plan(voted / "plan.toml"))
 
 
-def test_the_majority_on_the_papers_topics(real_data: Path) -> None:
+def test_the_majority_on_the_papers_topics(presets_with_data: None) -> None:
     """.6890, .7300, .7495 is its exact expectation at 1, 3 and 5 votes; a few draws come near."""
     plan = preset("trec11-content")
     inputs = load(replace(plan, loop=replace(plan.loop, randomisations=5)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -136,8 +135,7 @@ def test_the_printed_topic_sets() -> None:
     assert len(preset("trec21-aware").grid.approaches) == 18
 
 
-def test_presets_find_the_real_runs(real_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("QROWD_DATA", str(real_data.resolve()))
+def test_presets_find_the_real_runs(presets_with_data: None) -> None:
     inputs = load(preset("trec21-merging"))
     assert inputs.caption == (
         "runs: as in T08 (129 runs); gold: as in nist.qrels.gz; "
