@@ -193,6 +193,7 @@ def main(options: Options) -> None:
         "EUR",
         "looked at again, changed",
         "topics that tell",
+        optional=("against even", "looked at again, changed", "topics that tell"),
         title=f"{options.repetitions} repetitions of {number} documents, {options.robots} robots "
         f"({options.crowd}), budget {number * EACH / 10:g} EUR",
     )
