@@ -38,6 +38,7 @@ from qrowd.collection.database.schema import (
 )
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import hierarchy
+from qrowd.collection.judging.gold import right_answer
 from qrowd.collection.judging.offer import notes_of
 from qrowd.collection.people.workers import expert, known_expert
 from qrowd.collection.record.audit import perform
@@ -271,7 +272,8 @@ def disagreement(work: Work, expert_number: int, number: int) -> Disagreement:
     """An objection with both sides; only after one's own judgement."""
     row = _objection(work, number)
     refuse_before_own(work, expert_number, row.pair)
-    sides = (gold.c.grade.label("gold"), gold.c.reason, event.c.grade.label("said"))
+    right = right_answer(work.plan).label("gold")
+    sides = (right, gold.c.reason, event.c.grade.label("said"))
     query = select(*_OBJECTION, *sides).select_from(DISPUTED).where(appeal.c.id == number)
     return work.existing(query, f"appeal {number} is about no check question", Disagreement)
 

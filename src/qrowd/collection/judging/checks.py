@@ -89,7 +89,10 @@ def _check_gold(work: Work, row: PlacedSet) -> list[dict[str, Any]]:
     if not counted:
         return []
     levels = [level_of(work.plan, experts[at].grade) for at in counted]
-    relevant = [int(says_relevant(answers[at], experts[at].grade, rel)) for at in counted]
+    relevant = [
+        int(says_relevant(answers[at], level > 0, rel))
+        for at, level in zip(counted, levels, strict=True)
+    ]
     outcomes = [_outcome("binary", row, binary_score(levels, relevant), checks.binary)]
     if "ndcg" in work.plan.way.checks and 0 in answers:
         ranks = {at: answers[0].ranks[at - 1] for at in counted}
@@ -151,7 +154,7 @@ def gold_record(work: Work, worker_id: int, but: int | None = None) -> GoldRecor
     """
     since = worker_of(work, worker_id).readmitted_at or 0
     query = (
-        select(gold_table.c.grade, event.c.grade)
+        select(gold.right_answer(work.plan), event.c.grade)
         .select_from(
             PLACED_ANSWERS.join(gold_table, gold_table.c.pair_id == member.c.pair_id).join(
                 judging_set, judging_set.c.id == place.c.set_id
@@ -191,11 +194,9 @@ def is_surely_worse(work: Work, assigned: Assignment) -> bool:
     return record.is_surely_worse
 
 
-def says_relevant(answered: Opinion, expert: int, rel: int) -> bool:
-    """Whether an answer says relevant; "cannot tell" says the opposite of the expert."""
-    if answered.grade is not None:
-        return answered.grade >= rel
-    return expert < rel
+def says_relevant(answered: Opinion, is_relevant: bool, rel: int) -> bool:
+    """Whether an answer says relevant; "cannot tell" says the opposite of what is true."""
+    return not is_relevant if answered.grade is None else answered.grade >= rel
 
 
 def counted_right(plan: Plan, experts: Mapping[int, int], answers: Opinions) -> tuple[int, int]:
@@ -211,7 +212,8 @@ def counted_right(plan: Plan, experts: Mapping[int, int], answers: Opinions) -> 
             continue
         counted += 1
         if answered is not None:
-            right += says_relevant(answered, grade, rel) == (grade >= rel)
+            is_relevant = level_of(plan, grade) > 0
+            right += says_relevant(answered, is_relevant, rel) == is_relevant
     return right, counted
 
 
@@ -234,14 +236,15 @@ def missed_gold(work: Work, assigned: Assignment) -> list[Missed]:
             answered = answers.get(at)
             if answered is None or answered.kind == "broken":
                 continue
-            if says_relevant(answered, expert.grade, rel) != (expert.grade >= rel):
+            is_relevant = level_of(work.plan, expert.grade) > 0
+            if says_relevant(answered, is_relevant, rel) != is_relevant:
                 missed.append(
                     Missed(
                         place=row.key,
                         position=shown.index(at) + 1,
                         said=answered.grade,
                         value=answered.value,
-                        expert=expert.grade,
+                        expert=work.plan.scale.counts_as(expert.grade),
                         reason=expert.reason,
                         passage=expert.passage,
                     )

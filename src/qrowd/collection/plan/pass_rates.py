@@ -20,7 +20,7 @@ from qrowd.quality.against_gold import SURELY as SELDOM
 from qrowd.quality.against_gold import log_ratios, p_of_ratios
 from qrowd.quality.pass_chances import WORKERS, Worker, named, outcomes
 from qrowd.rendering import percent, spaced_percent
-from qrowd.texts import Text
+from qrowd.texts import Text, listed
 
 HITS = (1, 5, 10)
 GOLD_CHECKS = ("binary", "ndcg")
@@ -77,8 +77,24 @@ class Passing:
 
 
 def level_of(plan: Plan, grade: int) -> int:
-    """A grade counted from the first relevant one; 0: not relevant."""
-    return max(0, grade - plan.scale.relevant_from + 1)
+    """A grade of gold counted from the first relevant one; 0: not relevant."""
+    return max(0, grade - plan.scale.gold_relevant_from + 1)
+
+
+def gold_words(plan: Plan) -> Text | None:
+    """Which grades of gold count as which answer; None where they are the same."""
+    scale = plan.scale
+    if not scale.gold_grades:
+        return None
+    by_answer: dict[int, list[int]] = defaultdict(list)
+    for grade in scale.gold_grades:
+        by_answer[scale.counts_as(grade)].append(grade)
+    names = dict(zip(scale.grades, scale.names, strict=True))
+    parts = [
+        Text("office.gold.counts", n=len(grades), grades=listed(grades), answer=names[answer])
+        for answer, grades in by_answer.items()
+    ]
+    return Text("office.gold.counts-as", parts=listed(parts))
 
 
 _outcomes = lru_cache(maxsize=1024)(outcomes)
@@ -278,7 +294,7 @@ def _enough(plan: Plan, chances: Sequence[float]) -> float:
 def better_gold(plan: Plan, gold: Sequence[tuple[int, ...]]) -> str:
     """The grades of a gold set that parts good workers from the others best, if not in use."""
     size = max(map(len, gold))
-    levels = range(min(3, len(plan.scale.grades)))
+    levels = range(min(3, len(plan.scale.of_gold)))
     if size > 8:
         return ""
     best = max(combinations_with_replacement(levels, size), key=lambda each: margin(plan, each))

@@ -6,6 +6,7 @@ names the line of what is wrong.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field, fields
 from typing import get_type_hints
 
@@ -70,6 +71,39 @@ class Grades:
         "where documents get numbers from 0 to 100: the lowest number of each grade above the "
         "lowest grade; equal parts if empty",
     )
+    gold_grades: tuple[int, ...] = param(
+        (), "the grades of gold and of the qualification, lowest first; as the grades, if empty"
+    )
+    gold_cuts: tuple[int, ...] = param(
+        (),
+        "where gold has grades of its own: the lowest one that counts as each grade above the "
+        "lowest; these grades themselves, if empty",
+    )
+
+    @property
+    def of_gold(self) -> tuple[int, ...]:
+        """The grades that gold may have."""
+        return self.gold_grades or self.grades
+
+    @property
+    def cuts_of_gold(self) -> tuple[int, ...]:
+        """The lowest grade of gold that counts as each grade above the lowest."""
+        return self.gold_cuts or self.grades[1:]
+
+    @property
+    def gold_relevant_from(self) -> int:
+        """The lowest grade of gold that counts as relevant; above all of them if none does."""
+        if not self.gold_grades:
+            return self.relevant_from
+        relevant = (each for each in self.gold_grades if self.counts_as(each) >= self.relevant_from)
+        return next(relevant, self.gold_grades[-1] + 1)
+
+    def counts_as(self, gold: int) -> int:
+        """The answer that is right where gold has this grade."""
+        if not self.gold_grades:
+            return gold
+        at = bisect_right(self.cuts_of_gold, gold)
+        return self.grades[min(at, len(self.grades) - 1)]
 
     @property
     def scale(self) -> Scale:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from qrowd.collection.plan.pass_rates import consequences
+from qrowd.collection.plan.pass_rates import consequences, level_of
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.quality.against_gold import POINTS, binary_points, gains, good_p, ideal_dcg
@@ -142,6 +142,11 @@ class _People:
         self.unit = np.sort(seconds.mean(axis=1))
         self.gold, self.tests = (_padded(plan, sets) for sets in (load.gold, load.tests))
         self.relevant_from = plan.scale.grades.index(plan.scale.relevant_from)
+        # of each grade of gold: the code of the right answer, and the level
+        scale = plan.scale
+        answers = [scale.grades.index(scale.counts_as(grade)) for grade in scale.of_gold]
+        self.answer = np.array(answers)
+        self.level = np.array([level_of(plan, grade) for grade in scale.of_gold])
 
     def work(self, arrivals: Floats) -> tuple[Array, Floats, Floats, Floats]:
         """Their tests and batches: whose, since when, costs by item, whether it counts."""
@@ -218,19 +223,20 @@ class _People:
         return failed, answers
 
     def _say(self, who: Array, true: Array) -> tuple[Array, Mask]:
-        """What each says of documents of these grades: the grades, and whether it is relevant."""
-        rows = np.take_along_axis(self.edges[who], np.maximum(true, 0)[:, :, None], axis=1)
+        """What each says of gold of these grades: the grades, and whether it is relevant."""
+        answer = self.answer[true]
+        rows = np.take_along_axis(self.edges[who], answer[:, :, None], axis=1)
         said = (self.random.random(true.shape)[:, :, None] >= rows[:, :, :-1]).sum(axis=2)
         # "cannot tell" says the opposite of what is true
         unsure = self.random.random(said.shape) < CANNOT_TELL
         rel = self.relevant_from
-        return np.asarray(said), np.where(unsure, true < rel, said >= rel)
+        return np.asarray(said), np.where(unsure, answer < rel, said >= rel)
 
     def _miss(self, who: Array, true: Array) -> tuple[dict[str, Mask], Array]:
         """The checks that fail on gold sets of these grades, and the answers to them."""
         checks, there = self.plan.checks, true >= 0
         said, relevant = self._say(who, true)
-        level = np.maximum(0, true - self.relevant_from + 1)
+        level = np.where(there, self.level[true], 0)
         row = binary_points(level)
         points = (POINTS[row, relevant.astype(np.int64)] * there).sum(axis=1)
         most = (POINTS[row, (row > 0).astype(np.int64)] * there).sum(axis=1)
@@ -244,7 +250,7 @@ class _People:
             ideal = np.array([ideal_dcg(each[each >= 0], checks.ideal) for each in kinds])
             best = ideal[kind.ravel()]
             failed["ndcg"] = (best > 0) & (dcg < (checks.ndcg.at_least - 1e-12) * best)
-        good, other = there & (true >= self.relevant_from), there & (true < self.relevant_from)
+        good, other = there & (level > 0), there & (level == 0)
         counts = (good & ~relevant, good, other & relevant, other)
         return failed, np.stack([count.sum(axis=1) for count in counts], axis=1)
 
@@ -255,16 +261,16 @@ class _People:
             true = self.tests[self.random.integers(0, len(self.tests), len(who))]
             if self.plan.qualification.gold == "one":
                 true = true[:, :1]
-            agrees = self._say(who, true)[1] == (true >= self.relevant_from)
+            agrees = self._say(who, true)[1] == (self.level[true] > 0)
             right += (agrees & (true >= 0)).sum(axis=1)
             counted += (true >= 0).sum(axis=1)
         return right >= (self.plan.qualification.pass_share - 1e-12) * counted
 
 
 def _padded(plan: Plan, sets: Sequence[Sequence[int]]) -> Array:
-    """Sets of grades as codes of the scale, a row each, -1 behind the last."""
+    """Sets of grades as codes of gold's scale, a row each, -1 behind the last."""
     width = max(map(len, sets), default=0)
     rows = np.full((len(sets), width), -1)
     for row, grades in zip(rows, sets, strict=True):
-        row[: len(grades)] = [plan.scale.grades.index(grade) for grade in grades]
+        row[: len(grades)] = [plan.scale.of_gold.index(grade) for grade in grades]
     return rows

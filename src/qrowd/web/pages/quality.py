@@ -18,6 +18,7 @@ from qrowd.collection.database.store import Work
 from qrowd.collection.judging import gold
 from qrowd.collection.office import documents
 from qrowd.collection.office.todo import weak_gold
+from qrowd.collection.plan.pass_rates import gold_words
 from qrowd.errors import RuleError
 from qrowd.evaluation.measure import measures_of
 from qrowd.quality.suspicion import TYPES
@@ -257,6 +258,7 @@ def gold_sets(visit: ReaderVisit) -> Response:
             "questions": documents.check_questions(work),
             "labels": dict(zip(work.plan.scale.grades, work.plan.scale.names, strict=True)),
             "weak": {row.id for row in weak_gold(rows)},
+            "gold_words": gold_words(work.plan),
             **visit.top(work, "/quality"),
         }
     return visit.show("organiser/gold.html.j2", **data)

@@ -22,7 +22,7 @@ class Gold(Step):
 
     name = "gold"
     after = "target"
-    keys = ("hit.gold", "hit.first_gold")
+    keys = ("hit.gold", "hit.first_gold", "scale.gold_grades", "scale.gold_cuts")
     uploads = ("gold",)
     choices = ("source",)  # arranged: put in sets here; chosen: in the file's own sets; none
 
