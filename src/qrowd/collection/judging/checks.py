@@ -6,6 +6,7 @@ document. "Cannot tell" on gold is wrong, "broken" is left out of both sides.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from sqlalchemy import func, select
 
 from qrowd.collection.database.schema import (
     PLACED_ANSWERS,
+    STANDING_OUTCOME,
     Assignment,
     assignment,
     event,
@@ -73,7 +75,8 @@ def run_checks(work: Work, assigned: Assignment) -> list[dict[str, Any]]:
     outcomes: list[dict[str, Any]] = []
     for row in places_to_judge(work, assigned):
         if row.kind == "gold":
-            outcomes += _check_gold(work, row)
+            grades = {at: each.grade for at, each in gold.grades_of(work, row.set_id).items()}
+            outcomes += _check_gold(work, row, grades)
         if row.kind in ("count", "gold", "repeat"):
             spent = select(func.sum(event.c.milliseconds)).where(event.c.place_id == row.id)
             seconds = work.number(spent) / 1000 / row.size
@@ -82,13 +85,34 @@ def run_checks(work: Work, assigned: Assignment) -> list[dict[str, Any]]:
     return outcomes
 
 
-def _check_gold(work: Work, row: PlacedSet) -> list[dict[str, Any]]:
+def checked_again(
+    work: Work, set_id: int, experts: Mapping[int, int]
+) -> dict[int, list[dict[str, Any]]]:
+    """The failed checks of a gold set that pass if gold has these grades, by batch.
+
+    What passed stays as it is: nobody fails by what was found out afterwards.
+    """
+    o, passing = outcome.c, defaultdict[int, list[dict[str, Any]]](list)
+    failed = select(o.assignment_id, o.check).where(o.set_id == set_id, o.passed == 0)
+    names = {(number, name) for number, name in work.db.execute(failed.where(STANDING_OUTCOME))}
+    batches = select(assignment).where(assignment.c.id.in_({number for number, _ in names}))
+    for assigned in work.rows(batches.order_by(assignment.c.id), Assignment):
+        for row in places_of(work, assigned):
+            again = _check_gold(work, row, experts) if row.set_id == set_id else []
+            for each in again:
+                if each["passed"] and (assigned.id, each["check"]) in names:
+                    passing[assigned.id].append(each)
+    return dict(passing)
+
+
+def _check_gold(work: Work, row: PlacedSet, experts: Mapping[int, int]) -> list[dict[str, Any]]:
+    """The outcomes of a gold set, whose documents have these grades by position."""
     checks, rel = work.plan.checks, work.plan.scale.relevant_from
-    experts, answers = gold.grades_of(work, row.set_id), answers_of(work, row.id)
+    answers = answers_of(work, row.id)
     counted = [at for at in sorted(experts) if at in answers and answers[at].kind != "broken"]
     if not counted:
         return []
-    levels = [level_of(work.plan, experts[at].grade) for at in counted]
+    levels = [level_of(work.plan, experts[at]) for at in counted]
     relevant = [
         int(says_relevant(answers[at], level > 0, rel))
         for at, level in zip(counted, levels, strict=True)
@@ -96,7 +120,7 @@ def _check_gold(work: Work, row: PlacedSet) -> list[dict[str, Any]]:
     outcomes = [_outcome("binary", row, binary_score(levels, relevant), checks.binary)]
     if "ndcg" in work.plan.way.checks and 0 in answers:
         ranks = {at: answers[0].ranks[at - 1] for at in counted}
-        score = set_ndcg(work.plan, {at: experts[at].grade for at in counted}, ranks)
+        score = set_ndcg(work.plan, experts, ranks)
         if score == score:  # without a positive grade there is no score
             outcomes.append(_outcome("ndcg", row, score, checks.ndcg))
     return outcomes

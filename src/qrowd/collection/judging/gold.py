@@ -101,6 +101,7 @@ def pass_rates(work: Work) -> list[PassRate]:
         select(S.id, S.topic_id, S.open, check, tried, passed)
         .join_from(judging_set, outcome, outcome.c.set_id == S.id)
         .where(work.own(judging_set), S.role == "gold", check != "seconds")
+        .where(schema.STANDING_OUTCOME)
         .group_by(S.id, S.topic_id, S.open, check)
         .order_by(S.id, check)
     )

@@ -202,7 +202,7 @@ def _seconds(work: Work, worker_id: int) -> list[float]:
 def outcomes(work: Work, batches: Sequence[schema.Assignment]) -> dict[int, list[Outcome]]:
     """What checks said of these batches, by their numbers."""
     checks: dict[int, list[Outcome]] = {batch.id: [] for batch in batches}
-    query = select(outcome).where(outcome.c.assignment_id.in_(checks))
+    query = select(outcome).where(outcome.c.assignment_id.in_(checks), schema.STANDING_OUTCOME)
     for row in work.rows(query.order_by(outcome.c.id), Outcome):
         checks[row.assignment_id].append(row)
     return checks

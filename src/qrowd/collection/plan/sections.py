@@ -98,6 +98,12 @@ class Grades:
         relevant = (each for each in self.gold_grades if self.counts_as(each) >= self.relevant_from)
         return next(relevant, self.gold_grades[-1] + 1)
 
+    def gold_of(self, answer: int) -> int:
+        """The lowest grade of gold that counts as an answer; as the next lower one, if none."""
+        counted = [each for each in self.of_gold if self.counts_as(each) <= answer]
+        same = [each for each in counted if self.counts_as(each) == answer]
+        return min(same, default=max(counted, default=self.of_gold[0]))
+
     def counts_as(self, gold: int) -> int:
         """The answer that is right where gold has this grade."""
         if not self.gold_grades:
