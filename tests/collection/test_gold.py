@@ -289,3 +289,48 @@ def test_gold_that_no_expert_contradicts_is_not_checked_again(url: str) -> None:
     with pytest.raises(RuleError, match="no expert has decided otherwise"):
         site.work(audit.perform, "o", "check again", {"set": number})
     site.store.engine.dispose()
+
+
+# --- ranks of a qualification ---------------------------------------------------------------------
+
+TESTED = (
+    XIA.replace("[pay]", "[checks.ndcg]\nat_least = 0.9\n[pay]") + "[qualification]\nsets = 1\n"
+)
+
+
+@pytest.mark.parametrize(("ranks", "passes"), [("always", False), ("elsewhere", True)])
+def test_ranks_of_a_qualification_are_scored(url: str, ranks: str, passes: bool) -> None:
+    site = make_site(url, f'{TESTED}ranks = "{ranks}"\n', material(pool=9, qualification=2))
+    ann, bob = site.worker("ann"), site.worker("bob")
+    outcomes = []
+    for person, best_first in ((ann, True), (bob, False)):
+        offer = site.next(person)
+        assert offer.kind == "qualification"
+        (shown,) = offer.sets
+        grades = [int(document.title.split()[-1]) for document in shown.documents]
+        for document, grade in zip(shown.documents, grades, strict=True):
+            site.say(person, shown.key, document.position, int(grade > 0), seconds=9.0)
+        # both say what is relevant; one ranks 1 above 2
+        order = sorted(grades, key=lambda grade: (-(grade > 0), -grade if best_first else grade))
+        places = tuple(order.index(grade) + 1 for grade in grades)
+        site.say(person, shown.key, 0, None, kind="ranking", ranks=places)
+        finished = site.work(submission.finish, person, offer.key)
+        outcomes.append(
+            (finished.failed, site.work(submission.submit, person, offer.key).qualified)
+        )
+    assert outcomes == [((), True), (() if passes else ("ndcg",), passes)]
+    site.store.engine.dispose()
+
+
+def test_ranks_that_count_keep_more_random_workers_out() -> None:
+    rows = material(pool=9, qualification=4, size=3)
+    plain, ranked = (parse_plan(TESTED + f'ranks = "{each}"\n') for each in ("never", "always"))
+    usual, strict = (
+        {row.worker: row.qualification for row in forecast(plan, rows).passing}
+        for plan in (plain, ranked)
+    )
+    assert strict["random"] < usual["random"] - 0.1
+    assert strict["good"] == pytest.approx(
+        usual["good"], abs=0.01
+    )  # who ranks as well as they grade
+    assert forecast(ranked, rows).spend.total != forecast(plain, rows).spend.total

@@ -93,6 +93,8 @@ def _finished(work: Work, assigned: Assignment) -> Finished:
     if assigned.finished_at is None:
         raise RuleError("wrong-state", f"this batch is {assigned.state}, not finished")
     failed = _failed_checks(work, assigned)
+    if assigned.kind == "qualification" and not _ranked_well(work, assigned):
+        failed = ("ndcg",)
     missed = tuple(checks.missed_gold(work, assigned))
     lessons = tuple(hierarchy.lessons(work, assigned)) if work.plan.in_phases else ()
     return Finished(
@@ -242,7 +244,23 @@ def passed_test(work: Work, assigned: Assignment) -> bool:
         of_set = checks.counted_right(work.plan, experts, answers_of(work, row.id))
         right, counted = right + of_set[0], counted + of_set[1]
     # whose pairs were all broken has shown nothing against them
-    return not counted or right / counted >= work.plan.qualification.pass_share - 1e-12
+    enough = not counted or right / counted >= work.plan.qualification.pass_share - 1e-12
+    return enough and _ranked_well(work, assigned)
+
+
+def _ranked_well(work: Work, assigned: Assignment) -> bool:
+    """Whether the ranks of a qualification are good enough, where they count."""
+    scores = []
+    for row in checks.places_to_judge(work, assigned) if work.plan.test_ranks() else ():
+        experts, answers = gold.grades_of(work, row.set_id), answers_of(work, row.id)
+        if 0 in answers:
+            whole = {at for at in experts if at in answers and answers[at].kind != "broken"}
+            ranks = {at: answers[0].ranks[at - 1] for at in sorted(whole)}
+            grades = {at: each.grade for at, each in experts.items()}
+            scores.append(checks.set_ndcg(work.plan, grades, ranks))
+    scores = [score for score in scores if score == score]  # some sets have none
+    bound = work.plan.checks.ndcg.at_least
+    return not scores or sum(scores) / len(scores) >= bound - 1e-12
 
 
 def passed_here(work: Work, worker_id: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from qrowd.collection.plan.limits import Complaint
-from qrowd.collection.plan.rows import GoldRow
+from qrowd.collection.plan.rows import GoldRow, gold_parts
 from qrowd.collection.plan.sections import SURELY, Check, Plan
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.quality.against_gold import SURELY as SELDOM
@@ -222,14 +223,14 @@ def survival(plan: Plan, batch: Mapping[Batch, float], hits: int) -> tuple[float
     # those still there: their share, how many of their batches failed, what speaks against them
     share: Floats = np.ones(1)
     failed, against = np.zeros(1), np.zeros((1, ratios.shape[1]))
-    stays, gone, random = [], 0.0, np.random.default_rng(0)
+    stays, gone, draws = [], 0.0, np.random.default_rng(0)
     for _ in range(hits):
         if len(share) * len(chance) <= MOST:
             state, result = np.indices((len(share), len(chance))).reshape(2, -1)
             p = share[state] * chance[result]
         else:  # too many cases, with gold sets of many kinds: a sample of them
-            state = random.choice(len(share), DRAWS, p=share / share.sum())
-            result = random.choice(len(chance), DRAWS, p=chance / chance.sum())
+            state = draws.choice(len(share), DRAWS, p=share / share.sum())
+            result = draws.choice(len(chance), DRAWS, p=chance / chance.sum())
             p = np.full(DRAWS, share.sum() / DRAWS)
         against = against[state] + ratios[result]
         now = {name: mask[result] for name, mask in fails.items()}
@@ -251,11 +252,24 @@ def qualifies(plan: Plan, tests: Sequence[GoldRow], worker: Worker) -> float:
     counted = [row for row in tests if row.grade is not None]
     if not plan.qualification.sets or not counted:
         return 1.0
+    if plan.test_ranks():
+        return _qualifies_ranked(plan, counted, worker)
     relevant = sum(level_of(plan, row.grade or 0) > 0 for row in counted) / len(counted)
     right = relevant * worker.hit + (1 - relevant) * (1 - worker.false_alarm)
     per_set = 1 if plan.qualification.gold == "one" else plan.sets.size
     first_try = _enough(plan, [right] * plan.qualification.sets * per_set)
     return 1 - (1 - first_try) ** plan.qualification.tries
+
+
+def _qualifies_ranked(plan: Plan, tests: Sequence[GoldRow], worker: Worker) -> float:
+    """The same where the ranks of its sets count: each try has the next sets of the file."""
+    sets, fails = plan.qualification.sets, 1.0
+    parts = gold_parts(tests, plan.sets.size, random.Random(0))
+    levels = [tuple(sorted(level_of(plan, row.grade or 0) for row in part)) for part in parts]
+    for start in range(0, sets * plan.qualification.tries, sets):
+        test = levels[start : start + sets] or levels[:sets]
+        fails *= 1 - passes_test(plan, test, worker, ranked=any(map(any, test)))
+    return 1 - fails
 
 
 def passes_test(
@@ -270,11 +284,11 @@ def passes_test(
             worker.hit if level > 0 else 1 - worker.false_alarm for each in test for level in each
         ]
         return _enough(plan, says)
-    random = np.random.default_rng(0)
+    draws = np.random.default_rng(0)
     right, scores = np.zeros(DRAWS), []
     for levels in test:
         cases = _outcomes(levels, worker, ideal=plan.checks.ideal)
-        drawn = random.choice(len(cases.p), DRAWS, p=cases.p / cases.p.sum())
+        drawn = draws.choice(len(cases.p), DRAWS, p=cases.p / cases.p.sum())
         right += cases.accuracy[drawn] * len(levels)
         if any(levels):  # without a positive grade there is no score
             scores.append(cases.ndcg[drawn])

@@ -303,6 +303,12 @@ class Qualification:
     )
     pass_share: float = param(0.75, "share of counted pairs that must be right", above=0, at_most=1)
     tries: int = param(2, "tries, each with other sets", at_least=1)
+    ranks: str = param(
+        "elsewhere",
+        "where sets are ranked, and all pairs count: whether the mean NDCG score must reach the "
+        "bound of the check, too; only in a test that is taken elsewhere, always, never",
+        choices=("elsewhere", "always", "never"),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -487,6 +493,13 @@ class Plan:
     def acts(self, action: str) -> bool:
         """Whether failing a check that batches go through does this."""
         return any(check.action == action for check in self.used_checks.values())
+
+    def test_ranks(self, *, elsewhere: bool = False) -> bool:
+        """Whether ranks count in the qualification, where it is taken here or elsewhere."""
+        test = self.qualification
+        scored = "ndcg" in self.way.checks and self.checks.ndcg.action != "none"
+        wanted = test.ranks == "always" or (elsewhere and test.ranks == "elsewhere")
+        return scored and wanted and test.gold == "all"
 
     @property
     def counted_per_hit(self) -> int:

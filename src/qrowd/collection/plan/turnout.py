@@ -242,29 +242,42 @@ class _People:
         most = (POINTS[row, (row > 0).astype(np.int64)] * there).sum(axis=1)
         failed = {"binary": points < (checks.binary.at_least - 1e-12) * most}
         if "ndcg" in self.plan.way.checks:
-            # by the grades that were said, equal ones by chance; what is no document comes last
-            key = np.where(there, said + self.random.random(said.shape), -1.0)
-            gain = np.take_along_axis(gains(level) * there, np.argsort(-key, axis=1), axis=1)
-            dcg = (gain / np.log2(2.0 + np.arange(true.shape[1]))).sum(axis=1)
-            kinds, kind = np.unique(np.where(there, level, -1), axis=0, return_inverse=True)
-            ideal = np.array([ideal_dcg(each[each >= 0], checks.ideal) for each in kinds])
-            best = ideal[kind.ravel()]
+            dcg, best = self._rank(said, true)
             failed["ndcg"] = (best > 0) & (dcg < (checks.ndcg.at_least - 1e-12) * best)
         good, other = there & (level > 0), there & (level == 0)
         counts = (good & ~relevant, good, other & relevant, other)
         return failed, np.stack([count.sum(axis=1) for count in counts], axis=1)
 
+    def _rank(self, said: Array, true: Array) -> tuple[Floats, Floats]:
+        """What ranks by the grades that were said gain, and what they could, of each set."""
+        there = true >= 0
+        level = np.where(there, self.level[true], 0)
+        # equal grades by chance; what is no document comes last
+        key = np.where(there, said + self.random.random(said.shape), -1.0)
+        gain = np.take_along_axis(gains(level) * there, np.argsort(-key, axis=1), axis=1)
+        dcg = (gain / np.log2(2.0 + np.arange(true.shape[1]))).sum(axis=1)
+        kinds, kind = np.unique(np.where(there, level, -1), axis=0, return_inverse=True)
+        ideal = np.array([ideal_dcg(each[each >= 0], self.plan.checks.ideal) for each in kinds])
+        return dcg, ideal[kind.ravel()]
+
     def _pass_test(self, who: Array, asked: int) -> Mask:
         """Who would pass a test of so many sets now."""
         right, counted = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
+        score, ranked = np.zeros(len(who)), np.zeros(len(who), np.int64)
         for _ in range(asked):
             true = self.tests[self.random.integers(0, len(self.tests), len(who))]
             if self.plan.qualification.gold == "one":
                 true = true[:, :1]
-            agrees = self._say(who, true)[1] == (self.level[true] > 0)
+            said, relevant = self._say(who, true)
+            agrees = relevant == (self.level[true] > 0)
+            if self.plan.test_ranks():
+                dcg, best = self._rank(said, true)
+                score += np.divide(dcg, best, out=np.zeros(len(who)), where=best > 0)
+                ranked += best > 0
             right += (agrees & (true >= 0)).sum(axis=1)
             counted += (true >= 0).sum(axis=1)
-        return right >= (self.plan.qualification.pass_share - 1e-12) * counted
+        enough = right >= (self.plan.qualification.pass_share - 1e-12) * counted
+        return np.asarray(enough & (score >= (self.plan.checks.ndcg.at_least - 1e-12) * ranked))
 
 
 def _padded(plan: Plan, sets: Sequence[Sequence[int]]) -> Array:

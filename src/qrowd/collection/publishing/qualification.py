@@ -120,12 +120,6 @@ def sets_of_try(work: Work) -> list[TrySet]:
     return sets
 
 
-def is_ranked(plan: Plan) -> bool:
-    """Whether ranks count: the plan checks them, and all documents of a set have grades."""
-    ranks = "ndcg" in plan.way.checks and plan.checks.ndcg.action != "none"
-    return ranks and plan.qualification.gold == "all"
-
-
 def task_table(work: Work, *, per_set: bool = False) -> Columns:
     """What another platform shows: a row for each document, or for each set of them.
 
@@ -196,7 +190,7 @@ def read_results(work: Work, files: Any, reading: Reading | None = None) -> list
         for number, each in enumerate(test)
         for at, row in each.documents.items()
     }
-    ranked = is_ranked(plan)
+    ranked = plan.test_ranks(elsewhere=True)
     people: dict[str, _Answers] = defaultdict(_Answers)
     for table in tables(files, RANKED if ranked else RESULTS, reading or Reading()):
         for row, (person, place, grade, rank) in enumerate(_rows(table, places, ranked)):
@@ -251,7 +245,9 @@ def _scored(plan: Plan, test: Sequence[TrySet], person: str, said: _Answers) -> 
         }
         of_set = counted_right(plan, each.experts, opinions)
         right, counted = right + of_set[0], counted + of_set[1]
-        if is_ranked(plan) and any(level_of(plan, grade) for grade in each.experts.values()):
+        if plan.test_ranks(elsewhere=True) and any(
+            level_of(plan, grade) for grade in each.experts.values()
+        ):
             ranks = {at: said.ranks.get((number, at), 0.0) for at in each.documents}
             whole = sorted(ranks.values()) == [*range(1, len(ranks) + 1)]
             of_gold = {at: int(ranks[at]) for at in each.experts}
@@ -287,7 +283,7 @@ def chances(work: Work) -> dict[str, float]:
         counted = [level_of(plan, grade) for _, grade in sorted(each.experts.items())]
         levels.append(tuple(counted[:1] if only else counted))
     levels = [each for each in levels if each]
-    ranked = is_ranked(plan) and any(any(each) for each in levels)
+    ranked = plan.test_ranks(elsewhere=True) and any(any(each) for each in levels)
     return {kind.name: passes_test(plan, levels, kind, ranked=ranked) for kind in WORKERS}
 
 

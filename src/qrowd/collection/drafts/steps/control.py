@@ -76,11 +76,17 @@ class Qualification(Step):
         "qualification.pass_share",
         "qualification.tries",
         "qualification.gold",
+        "qualification.ranks",
     )
     uploads = ("qualification",)
     off: ClassVar = {"qualification.sets": "0"}
     percents = ("qualification.pass_share",)
     choices = ("source",)  # gold: a test is split off it
+
+    def suggest(self, draft: Draft) -> Plan:
+        """Ranks count where sets are ranked."""
+        ranked = "ndcg" in draft.plan.way.checks
+        return set_key(draft.plan, "qualification", "ranks", "always") if ranked else draft.plan
 
     def follow(self, draft: Draft, plan: Plan, form: StepForm) -> Plan:
         """A test out of the gold, if that is wanted."""
