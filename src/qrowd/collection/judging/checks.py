@@ -78,11 +78,22 @@ def run_checks(work: Work, assigned: Assignment) -> list[dict[str, Any]]:
             grades = {at: each.grade for at, each in gold.grades_of(work, row.set_id).items()}
             outcomes += _check_gold(work, row, grades)
         if row.kind in ("count", "gold", "repeat"):
-            spent = select(func.sum(event.c.milliseconds)).where(event.c.place_id == row.id)
-            seconds = work.number(spent) / 1000 / row.size
-            outcomes.append(_outcome("seconds", row, seconds, work.plan.checks.seconds))
+            outcomes.append(_outcome("seconds", row, _seconds(work, row), work.plan.checks.seconds))
     work.insert_all(outcome, outcomes)
     return outcomes
+
+
+def _seconds(work: Work, row: PlacedSet) -> float:
+    """Active seconds of a set's documents: their mean, or the least, as the plan wants.
+
+    The least is of documents that were judged: a page that is broken is told at once.
+    """
+    spent = func.sum(event.c.milliseconds)
+    judged = [at for at, said in answers_of(work, row.id).items() if at and said.kind != "broken"]
+    if work.plan.checks.seconds_for == "set" or not judged:  # of two that are compared, no one has
+        return work.number(select(spent).where(event.c.place_id == row.id)) / 1000 / row.size
+    query = select(spent).where(event.c.place_id == row.id, event.c.position.in_(judged))
+    return min(map(int, work.db.scalars(query.group_by(event.c.position)))) / 1000
 
 
 def checked_again(

@@ -289,6 +289,12 @@ class Checks:
         at_least=1,
     )
     ideal: str = param("tied", "what an NDCG score of 1 is", choices=("tied", "standard"))
+    seconds_for: str = param(
+        "set",
+        "what the seconds hold for: the mean of a set's documents, as in Xia et al.; every one of "
+        "its documents, which fails good people more often",
+        choices=("set", "document"),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -322,6 +328,7 @@ class Techniques:
         0.0, "share of a topic's questions that must be right before it is judged; 0: no questions"
     )
     review_share: float = _share(0.0, "share of submitted sets that other workers review")
+    reviews: int = param(1, "how many others review a set at most", at_least=1, at_most=100)
     review_agreement: float = _share(
         0.6, "an organiser is told of workers who agree less with their reviewers"
     )

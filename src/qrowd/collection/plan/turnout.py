@@ -140,6 +140,8 @@ class _People:
         seconds = np.exp(WITHIN * random.standard_normal((_DRAWS, plan.sets.size)))
         seconds[:, 0] *= FIRST_OF_SET
         self.unit = np.sort(seconds.mean(axis=1))
+        each = plan.checks.seconds_for == "document"
+        self.checked = np.sort(seconds.min(axis=1)) if each else self.unit
         self.gold, self.tests = (_padded(plan, sets) for sets in (load.gold, load.tests))
         self.relevant_from = plan.scale.grades.index(plan.scale.relevant_from)
         # of each grade of gold: the code of the right answer, and the level
@@ -208,7 +210,7 @@ class _People:
         """The checks that each would fail in a batch now, and the answers to its gold."""
         plan, random = self.plan, self.random
         at_least = plan.checks.seconds.at_least
-        too_fast = np.searchsorted(self.unit, at_least / self.pace[who]) / _DRAWS
+        too_fast = np.searchsorted(self.checked, at_least / self.pace[who]) / _DRAWS
         slow_enough = (1 - too_fast) ** (plan.hit.sets + more_gold)
         failed = {"seconds": random.random(len(who)) > slow_enough}
         answers = np.zeros((len(who), 4), np.int64)

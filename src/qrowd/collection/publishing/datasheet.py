@@ -180,8 +180,10 @@ def _in_phases(work: Work) -> str:
 
 def _checks(plan: Plan) -> list[str]:
     checks = [(_CHECKS[name], getattr(plan.checks, name)) for name in plan.way.checks]
+    of = "on average over a set" if plan.checks.seconds_for == "set" else "for every document"
     return [
-        f"{words} at least {check.at_least:g} (else: {check.action})"
+        f"{words} at least {check.at_least:g}"
+        f"{f' {of}' if check is plan.checks.seconds else ''} (else: {check.action})"
         for words, check in checks
         if check.action != "none" and check.at_least > 0
     ] or ["none"]

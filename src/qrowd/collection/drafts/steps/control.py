@@ -63,6 +63,7 @@ class Checks(Step):
         "checks.seconds.at_least",
         "checks.seconds.action",
         "checks.screen_out_after",
+        "checks.seconds_for",
     )
 
 
@@ -110,5 +111,5 @@ class Techniques(Step):
     after = "qualification"
     uploads = ("questions",)
     percents = ("techniques.expertise_share", "techniques.review_share", "techniques.expert_share")
-    keys = ("techniques.justification", *percents)
+    keys = ("techniques.justification", "techniques.reviews", *percents)
     off: ClassVar = {"techniques.justification": "none", **dict.fromkeys(percents, "0")}
