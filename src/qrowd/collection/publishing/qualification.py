@@ -12,11 +12,13 @@ campaign's list by an act (`qualify people`).
 from __future__ import annotations
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from sqlalchemy import select
 
@@ -60,6 +62,10 @@ RESULTS = Wanted(
 RANKED = Wanted("results", needed=(*RESULTS.needed, "rank"), stated=True, graded=True)
 _OF_TOPIC = ("topic", "query", "description", "narrative")
 _OF_DOCUMENT = ("doc", "title", "url", "text")
+QUESTION_FORM = (
+    "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2017-11-06/QuestionForm.xsd"
+)
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _OTHERS = "these are results of another campaign, or of a test that has changed since"
 
 
@@ -142,6 +148,42 @@ def task_table(work: Work, *, per_set: bool = False) -> Columns:
             rows += [about | {"position": str(at)} | row for at, row in enumerate(told, 1)]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name, "") for row in rows] for name in names}
+
+
+def question_form(work: Work) -> str:
+    """The same as a QuestionForm of Mechanical Turk (Piazzon 2019, Figure 2.5): after each topic a
+    question for every document, called `topic doc`, whose answers are the grades.
+    """
+    form, scale = Element("QuestionForm", xmlns=QUESTION_FORM), work.plan.scale
+    table, told = task_table(work), ""
+    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+    for number, row in enumerate(rows, 1):
+        if row["set"] != told:
+            overview, told = SubElement(form, "Overview"), row["set"]
+            _add(overview, "Title", row["query"] or row["topic"])
+            for name in ("description", "narrative"):
+                _add(overview, "Text", row[name])
+        question = SubElement(form, "Question")
+        _add(question, "QuestionIdentifier", f"{row['topic']} {row['doc']}")
+        _add(question, "DisplayName", f"Question {number}")
+        _add(question, "IsRequired", "true")
+        content = SubElement(question, "QuestionContent")
+        for name in ("title", "url", "text"):
+            _add(content, "Title" if name == "title" else "Text", row[name])
+        answer = SubElement(SubElement(question, "AnswerSpecification"), "SelectionAnswer")
+        _add(answer, "StyleSuggestion", "radiobutton")
+        selections = SubElement(answer, "Selections")
+        for grade, label in zip(scale.grades, scale.names, strict=True):
+            selection = SubElement(selections, "Selection")
+            _add(selection, "SelectionIdentifier", str(grade))
+            _add(selection, "Text", label)
+    indent(form)
+    return tostring(form, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add(parent: Element, name: str, text: str) -> None:
+    if text.strip():
+        SubElement(parent, name).text = _NOT_XML.sub(" ", text)
 
 
 def _text(row: TryDocument) -> str:
