@@ -98,7 +98,7 @@ def test_which_grades_of_gold_count_as_which_answer() -> None:
     plan = parse_plan(XIA)
     assert [plan.scale.counts_as(grade) for grade in (0, 1, 2)] == [0, 1, 1]
     assert str(gold_words(plan)) == (
-        "Gold has grades of its own: 0 counts as “Irrelevant”, 1, 2 count as “Relevant”."
+        "Gold has grades of its own: 0 counts as “Irrelevant”; 1, 2 count as “Relevant”."
     )
     strict = parse_plan(XIA + "gold_cuts = [2]\n")
     assert [strict.scale.counts_as(grade) for grade in (0, 1, 2)] == [0, 0, 1]

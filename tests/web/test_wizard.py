@@ -110,7 +110,7 @@ def test_gold_with_grades_of_its_own(wizard: Wizard, paths: dict[str, Path]) -> 
         wizard.answer("gold", {"gold": paths["gold"]}, source="arranged", **own).status_code == 303
     )
     shown = words(wizard.desk.get(f"{wizard.address}/passing"))
-    assert "0, 1 count as “No”, 2 counts as “Yes”" in shown
+    assert "0, 1 count as “No”; 2 counts as “Yes”" in shown
     assert "2" in wizard.desk.get(f"{wizard.address}/gold/grade").text
 
 

@@ -7,7 +7,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations_with_replacement, product
 from typing import NamedTuple
 
@@ -95,7 +95,10 @@ def gold_words(plan: Plan) -> Text | None:
         Text("office.gold.counts", n=len(grades), grades=listed(grades), answer=names[answer])
         for answer, grades in by_answer.items()
     ]
-    return Text("office.gold.counts-as", parts=listed(parts))
+    together = reduce(
+        lambda rest, first: Text("office.gold.then", first=first, rest=rest), parts[::-1]
+    )
+    return Text("office.gold.counts-as", parts=together)
 
 
 _outcomes = lru_cache(maxsize=1024)(outcomes)
