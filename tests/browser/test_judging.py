@@ -33,6 +33,12 @@ def test_a_batch_by_keyboard_alone(browser: Browser, site: Site) -> None:
     page.get_by_role("button", name="Finish the batch").press("Enter")
     first = page.locator(".missed").first
     expect(first).to_contain_text("The expert said")
+    expect(first.locator(".topic-text p").first).to_be_visible()  # the topic's other texts
+    expect(first.locator(".reader .text")).to_be_visible()  # and the document
+    last = page.locator(".missed").last
+    last.locator("summary").press("Enter")
+    expect(last.locator(".reader .text")).to_be_visible()
+    expect(page.locator("details.look[open]")).to_have_count(1)
     first.get_by_role("button", name="I disagree").press("Enter")
     page.keyboard.type("It helps me.")
     first.get_by_role("button", name="Send").press("Enter")

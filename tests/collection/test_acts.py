@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 from tests.collection.making import PLAN, Site, make_site, material, wrong
 
-from qrowd.collection.adjudication import appeals
+from qrowd.collection.adjudication import appeals, expert_sample
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
     appeal,
@@ -100,6 +100,21 @@ def gold_set(site: Site) -> int:
         )
 
 
+def decided_against(site: Site) -> int:
+    """The gold set that worker 3 has missed; an expert finds the same as the worker."""
+    with site.store.read("tiny") as work:
+        missed = select(place.c.set_id).where(place.c.worker_id == 3, place.c.kind == "gold")
+        number = int(work.db.scalars(missed).one())
+        graded = select(gold.c.pair_id, gold.c.grade).join_from(
+            gold, member, member.c.pair_id == gold.c.pair_id
+        )
+        rows = work.db.execute(graded.where(member.c.set_id == number)).all()
+    for pair_id, grade in rows:
+        site.work(expert_sample.decide, "eve", pair_id, wrong("", grade))
+    site.clock.forward(1)
+    return number
+
+
 def performed(site: Site, act: str, details: dict[str, Any]) -> int:
     """An act by its name."""
     return int(site.work(audit.perform, "o", act, details))
@@ -133,6 +148,9 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
         details = {"assignment": submitted(site)}
     elif act == "retire gold":
         details = {"set": gold_set(site)}
+    elif act == "check again":
+        site.whole(site.worker("cat"), wrong)
+        details = {"set": decided_against(site)}
     elif act == "raise target":
         performed(site, act, {"target": 3, "topic": "t1"})
         details = {"target": 4}

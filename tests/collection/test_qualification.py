@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from tests.collection.making import PLAN, Site, make_site, material, wrong
@@ -96,6 +97,32 @@ def test_a_row_for_each_set(site: Site) -> None:
     several = [table[f"doc{at}"][row] for row in range(4) for at in (1, 2, 3)]
     assert several == site.work(qualification.task_table)["doc"]
     assert "text3" in table
+
+
+def test_a_question_form_of_mechanical_turk(site: Site) -> None:
+    form = ElementTree.fromstring(site.work(qualification.question_form))
+    names = {"f": qualification.QUESTION_FORM}
+    questions = form.findall("f:Question", names)
+    table = site.work(qualification.task_table)
+    asked = [each.findtext("f:QuestionIdentifier", "", names) for each in questions]
+    assert asked == [
+        f"{topic} {doc}" for topic, doc in zip(table["topic"], table["doc"], strict=True)
+    ]
+    assert [each.tag.split("}")[1] for each in form[:5]] == [
+        "Overview",
+        *["Question"] * 3,
+        "Overview",
+    ]
+    assert form[0].findtext("f:Title", "", names) == table["query"][0]
+    first = questions[0]
+    texts = [each.text for each in first.findall("f:QuestionContent/f:Text", names)]
+    assert texts == [table["text"][0]]
+    choices = first.findall(".//f:Selection/f:SelectionIdentifier", names)
+    assert [each.text for each in choices] == ["0", "1", "2"]  # and no expert's grade
+    kept = qualification.Element("x")
+    qualification._add(kept, "Text", "a\x00b\x0b<c> & \U0001f600")
+    text = ElementTree.fromstring(ElementTree.tostring(kept))[0].text
+    assert text == "a b <c> & \U0001f600"
 
 
 def test_a_campaign_without_one(url: str) -> None:

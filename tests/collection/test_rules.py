@@ -231,6 +231,23 @@ def test_too_fast_fails(made: Any) -> None:
     assert site.work(submission.finish, ann, offer.key).failed == ("seconds",)
 
 
+@pytest.mark.parametrize(("each", "failed"), [("set", ()), ("document", ("seconds",))])
+def test_a_bound_of_time_for_every_document_is_an_option(
+    made: Any, each: str, failed: tuple[str, ...]
+) -> None:
+    site = made(("at_least = 0", "at_least = 6"), more=f'[checks]\nseconds_for = "{each}"\n')
+    ann = site.worker("ann")
+    offer = site.next(ann)
+    site.clock.forward(30)  # time is capped by the server's own
+    for shown in offer.sets:
+        for document in shown.documents:
+            grade = int(document.title.split()[-1])
+            seconds = 2.0 if document.position == 1 else 20.0
+            site.say(ann, shown.key, document.position, grade, seconds=seconds)
+            site.clock.forward(1)
+    assert site.work(submission.finish, ann, offer.key).failed == failed
+
+
 def test_a_qualification_has_two_tries_with_different_sets(made: Any) -> None:
     site = made(more="[qualification]\nsets = 2\n", what=material(qualification=4))
     ann, bob = site.worker("ann"), site.worker("bob")
@@ -406,6 +423,31 @@ def test_workers_review_workers(made: Any) -> None:
     assert row.id == ann
     assert row.agreed < row.compared
     assert told == ["reviewed"]
+
+
+@pytest.mark.parametrize("reviews", [1, 2])
+def test_others_review_a_set_several_times(made: Any, reviews: int) -> None:
+    site = made(more=f"[techniques]\nreview_share = 1.0\nreviews = {reviews}\n")
+    ann = site.worker("ann")
+    site.whole(ann)
+    kinds = []
+    for name in ("bob", "cat", "dan"):
+        person = site.worker(name)
+        offer = site.next(person)
+        kinds.append(offer.kind)
+        if offer.kind == "review":
+            site.judge(person, offer)
+            site.work(submission.finish, person, offer.key)
+            site.work(submission.submit, person, offer.key)
+            with site.store.write("tiny") as work:  # nobody reviews the same again
+                assert peer_review.lease_review(work, person) is None
+    assert kinds == ["review"] * reviews + ["judge"] * (3 - reviews)
+    with site.store.read("tiny") as work:
+        (row,) = peer_review.agreement(work)
+        assert broken(work) == []
+    judged = 2 * 3  # two counted sets
+    assert (row.id, row.agreed, row.compared <= judged * reviews) == (ann, row.compared, True)
+    assert row.compared > judged // 2 * reviews
 
 
 def test_experts_judge_a_random_sample(made: Any) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import qrowd as q
 from qrowd.cli.main import main
-from qrowd.errors import InputError, UnknownNameError, UsageError
+from qrowd.errors import DataWarning, InputError, UnknownNameError, UsageError
 from qrowd.experiments import cells as cells_module
 from qrowd.experiments import effects, printed, run
 from qrowd.experiments import inputs as inputs_module
@@ -623,3 +623,23 @@ def test_runs_that_lack_a_topic_are_named(tmp_path: Path) -> None:
     (tmp_path / "plan.toml").write_text(text)
     with pytest.raises(InputError, match=r"\[runs\] few: no run has topics 416, 447"):
         load(read_plan(tmp_path / "plan.toml"))
+    # one run of several: it is scored 0 there, and that is said
+    lacking = str(runs.runs.names[1])
+    (tmp_path / "few.run").write_text(
+        "".join(
+            line for line in lines if not (line.startswith("416") and line.split()[-1] == lacking)
+        )
+    )
+    with pytest.warns(DataWarning, match=rf"runs few: .* 1 run \({lacking} \(416\)\): scored 0"):
+        load(read_plan(tmp_path / "plan.toml"))
+
+
+def test_table_5_3_as_printed() -> None:
+    """A row for each assessor, a column for each topic."""
+    inputs = load(parse_plan(FERRANTE))
+    table = printed.table_5_3(inputs)
+    assert list(table) == ["assessor", *inputs.gold.topics]
+    assert table["assessor"] == list(inputs.crowd.assessors)
+    shares = agreement(inputs)
+    topic = inputs.gold.topics.names[0]
+    assert table[topic] == [f"{share:.4f}" for share in shares[topic]]

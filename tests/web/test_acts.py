@@ -322,3 +322,40 @@ def test_retiring_gold_offers_to_let_in_whom_it_screened_out(server: Server) -> 
     assert again.status_code == 303
     with server.site.store.read("tiny") as work:
         assert worker_by_number(work, 1).state == "qualified"
+
+
+def test_batches_are_checked_again_where_an_expert_contradicts_gold(server: Server) -> None:
+    ann = server.site.worker("ann")
+    while server.site.whole(ann, wrong).state != "screened-out":
+        pass
+    with server.site.store.read("tiny") as work:
+        gold = select(schema.place.c.set_id).where(schema.place.c.kind == "gold")
+        met = int(work.db.scalar(gold.order_by(schema.place.c.id.desc()).limit(1)) or 0)
+        named = select(*schema.PAIR_NAMES, schema.pair.c.id, schema.gold.c.grade).select_from(
+            schema.NAMED_PAIRS.join(
+                schema.member, schema.member.c.pair_id == schema.pair.c.id
+            ).join(schema.gold, schema.gold.c.pair_id == schema.pair.c.id)
+        )
+        rows = work.db.execute(named.where(schema.member.c.set_id == met)).all()
+    expert, organiser = desk(server, "expert"), desk(server, "organiser")
+    assert "an expert says otherwise" not in words(organiser.get(f"{AT}/gold"))
+    for topic, doc, _, grade in rows:
+        other = str(wrong("", grade))
+        expert.post(f"{AT}/experts/pair", topic=topic, doc=doc, grade=other)
+        seen = words(expert.get(f"{AT}/experts/pair?topic={topic}&doc={doc}"))
+        assert "Gold says" in seen
+        assert "because" in seen
+    page = organiser.get(f"{AT}/gold")
+    assert "an expert says otherwise" in words(page)
+    assert 'value="check again"' in page.text
+    assert f"than gold set {met} says" in words(organiser.get(AT))
+    form = {"act": "check again", "set": str(met), "back": f"{AT}/gold"}
+    asked = words(organiser.post(f"{AT}/act", **form))
+    assert "w1 would not be screened out without it" in asked
+    assert "0.80 EUR" in asked
+    assert organiser.post(f"{AT}/act", sure="yes", **form).status_code == 303
+    with server.site.store.read("tiny") as work:
+        assert worker_by_number(work, 1).state == "qualified"
+    again = organiser.post(f"{AT}/act", sure="yes", **form)
+    assert "nothing is left to check again" in words(again)
+    assert "an expert says otherwise" not in words(organiser.get(f"{AT}/gold"))

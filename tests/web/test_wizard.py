@@ -95,6 +95,25 @@ def paths(tmp_path: Path) -> dict[str, Path]:
     return write_files(tmp_path / "mine")
 
 
+def test_gold_with_grades_of_its_own(wizard: Wizard, paths: dict[str, Path]) -> None:
+    """Of three grades where people say relevant or not: refused with the way out, then planned."""
+    wizard.answer("name", **{"campaign.title": "Which pages help?"})
+    for step in ("topics", "documents", "pool"):
+        wizard.answer(step, {step: paths[step]})
+    grades = {"scale.grades": "0, 1", "scale.labels": "No\nYes", "scale.relevant_from": "1"}
+    wizard.answer("grades", **grades)
+    refused = wizard.answer("gold", {"gold": paths["gold"]}, source="arranged")
+    assert refused.status_code == 422
+    assert "is not on the scale 0 1" in words(refused)
+    own = {"scale.gold_grades": "0, 1, 2", "scale.gold_cuts": "2"}
+    assert (
+        wizard.answer("gold", {"gold": paths["gold"]}, source="arranged", **own).status_code == 303
+    )
+    shown = words(wizard.desk.get(f"{wizard.address}/passing"))
+    assert "0, 1 count as “No”; 2 counts as “Yes”" in shown
+    assert "2" in wizard.desk.get(f"{wizard.address}/gold/grade").text
+
+
 @pytest.mark.parametrize("step", sorted(UPLOADS))
 def test_a_wrong_file_in_every_upload(wizard: Wizard, step: str, tmp_path: Path) -> None:
     picture = tmp_path / "picture.png"

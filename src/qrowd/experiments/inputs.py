@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +21,7 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.scores import Scores
-from qrowd.errors import InputError, ScaleError, UnknownNameError, UsageError
+from qrowd.errors import DataWarning, InputError, ScaleError, UnknownNameError, UsageError
 from qrowd.evaluation.engine import evaluate, random_scores
 from qrowd.experiments.plan import Plan, TopicSet, TopicSets
 from qrowd.io.documents import read_documents
@@ -28,6 +29,7 @@ from qrowd.io.judgements import read_judgements
 from qrowd.io.qrels import read_qrels
 from qrowd.io.runs import read_runs
 from qrowd.quality.screening import screen
+from qrowd.rendering import some_of
 from qrowd.simulation.collection import simulate
 from qrowd.simulation.trec21 import TOPICS, simulate_pools
 
@@ -281,6 +283,19 @@ def _path(plan: Plan, name: str) -> Path:
     return Path(plan.folder) / Path(os.path.expandvars(name)).expanduser()
 
 
+def _tell_gaps(name: str, runs: RunSet, scored: set[str]) -> None:
+    """A warning of runs that lack some of the topics on which they are scored."""
+    wanted = [at for at, topic in enumerate(runs.topics.names) if topic in scored]
+    empty = np.diff(runs.starts).reshape(len(runs.topics), len(runs))[wanted] == 0
+    gaps = [
+        f"{runs.runs.names[run]} ({', '.join(runs.topics.names[np.array(wanted)[empty[:, run]]])})"
+        for run in np.flatnonzero(empty.any(axis=0))
+    ]
+    if gaps:
+        message = f"runs {name}: topics missing from {some_of(gaps, 'run')}: scored 0 there"
+        warnings.warn(message, DataWarning, stacklevel=2)
+
+
 def _check(inputs: Inputs) -> None:
     """An error where the data do not have what the plan asks for."""
     plan, crowd, gold = inputs.plan, inputs.crowd, inputs.gold
@@ -297,6 +312,7 @@ def _check(inputs: Inputs) -> None:
         if missing:
             message = f"no run has topic{'s' * (len(missing) > 1)} {', '.join(missing)}"
             raise plan.wrong("runs", name, f"{message}; they are scored")
+        _tell_gaps(name, runs, scored)
     if not len(gold.topics.intersection(crowd.topics)):
         raise InputError("gold and judgements have no topic in common", file=plan.file)
     if crowd.scale.grades != (0, 1):

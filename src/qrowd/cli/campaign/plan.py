@@ -242,6 +242,7 @@ def _rehearsed(plan: Plan, rows: CampaignRows, crowd: str, expected: Forecast) -
 
 
 def _forecast_text(plan: Plan, outcome: Forecast, exposed: Exposure | None) -> str:
+    from qrowd.collection.plan.pass_rates import gold_words
     from qrowd.texts import Text
 
     shown, tests = plan.pay.shown, plan.qualification.sets
@@ -281,6 +282,8 @@ def _forecast_text(plan: Plan, outcome: Forecast, exposed: Exposure | None) -> s
         lines.append(
             f"gold      {outcome.gold_sets} sets: {outcome.batches_per_worker} batches a worker"
         )
+        if words := gold_words(plan):
+            lines.append(f"          {words}")
     lines += _passing_table(plan, outcome)
     if outcome.better_gold:
         lines.append(

@@ -53,7 +53,8 @@ def export(
     The files are of one moment, whoever is working meanwhile. Assessors are numbers: no names.
 
     With --qualification, the documents of one try are written for another platform, without their
-    grades; what people answer there comes back by `qualify`. With --qualified, the ids of those who
+    grades, as a table or (.xml) as a QuestionForm of Mechanical Turk; what people answer there
+    comes back by `qualify`. With --qualified, the ids of those who
     passed are written as they are, for that platform's list of who is let in.
 
     \b
@@ -61,6 +62,7 @@ def export(
       qrowd campaign export campaign.db -o results
       qrowd campaign export campaign.db -o results --method ds --parquet
       qrowd campaign export tested.db --qualification -o task.csv
+      qrowd campaign export tested.db --qualification -o test.xml
       qrowd campaign export tested.db --qualified -o ids.csv
     """
     from qrowd.collection.publishing import export
@@ -96,7 +98,12 @@ def _export_test(
             rows, what = len(ids), counted(ids, "id")
         else:
             table = qualification.task_table(work, per_set=per_set)
-            save_table(table, file)
+            if file.lower().endswith(".xml"):
+                if per_set:
+                    raise UsageError("--per-set is about tables; a QuestionForm has all sets")
+                write(file, qualification.question_form(work))
+            else:
+                save_table(table, file)
             rows, what = (
                 len(table["topic"]),
                 counted(table["topic"], "set" if per_set else "document"),

@@ -30,6 +30,7 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.schema import answer as answers
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import by_id, by_key
+from qrowd.collection.judging.gold import right_answer
 from qrowd.collection.judging.offer import place_and_position
 from qrowd.collection.people.workers import worker_of
 from qrowd.collection.plan.sections import DAY
@@ -159,7 +160,8 @@ def appeals_of(work: Work, worker_id: int) -> list[Appeal]:
 
 def disputed_question(work: Work, number: int) -> DisputedQuestion:
     """The check question that an appeal is about."""
-    grades = (gold.c.grade.label("expert"), gold.c.reason, event.c.grade, event.c.kind)
+    expert = right_answer(work.plan).label("expert")
+    grades = (expert, gold.c.reason, event.c.grade, event.c.kind)
     query = select(*PAIR_NAMES, document.c.title, place.c.set_id, *grades).select_from(DISPUTED)
     missing = f"appeal {number} is about no check question"
     return work.existing(query.where(appeal.c.id == number), missing, DisputedQuestion)

@@ -23,6 +23,7 @@ from qrowd.collection.database.schema import (
     Decision,
     TypedRow,
     appeal,
+    assignment,
     decision,
     document,
     event,
@@ -38,6 +39,7 @@ from qrowd.collection.database.schema import (
 )
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import hierarchy
+from qrowd.collection.judging.gold import right_answer
 from qrowd.collection.judging.offer import notes_of
 from qrowd.collection.people.workers import expert, known_expert
 from qrowd.collection.record.audit import perform
@@ -68,10 +70,13 @@ class Decided(Decision):
 
 @dataclass(frozen=True)
 class Waiting:
-    """What waits: how many pairs of the sample, how many disputed ones, and all of them mixed."""
+    """What waits: how many pairs of the sample, how many disputed ones, how many check questions
+    that good people miss, and all of them mixed.
+    """
 
     sampled: int
     disputed: int
+    missed: int
     pairs: tuple[expert_sample.NamedPair, ...]
 
 
@@ -79,7 +84,7 @@ class Waiting:
 
 
 def waiting(work: Work) -> Waiting:
-    """Sampled and disputed pairs, by their names: which of both one is cannot be told.
+    """Sampled, disputed and missed pairs, by their names: which of them one is cannot be told.
 
     In mode hierarchy what training waits for comes first, then kept answers that the text
     contradicts.
@@ -92,9 +97,10 @@ def waiting(work: Work) -> Waiting:
         kept = hierarchy.kept_pairs(work)
         first = dict.fromkeys(kept, 1) | dict.fromkeys(training, 0)
         disputed += expert_sample.named(work, set(first) - {row.id for row in disputed})
-    pairs = {row.id: row for row in [*sampled, *disputed]}
+    missed = expert_sample.missed_by_good(work)
+    pairs = {row.id: row for row in [*sampled, *disputed, *missed]}
     mixed = sorted(pairs.values(), key=lambda row: (first.get(row.id, 2), row.topic, row.doc))
-    return Waiting(len(sampled), len(disputed), tuple(mixed))
+    return Waiting(len(sampled), len(disputed), len(missed), tuple(mixed))
 
 
 def queue(work: Work) -> list[expert_sample.NamedPair]:
@@ -179,11 +185,12 @@ def votes(work: Work, expert_number: int, pair_id: int) -> list[Vote]:
 
 
 def _answers(work: Work, pair_id: int) -> Select[int, str, int | None]:
-    """The answers that count, with what was said instead of a grade."""
+    """The answers that count, with what was said instead of a grade; to a check question, all."""
+    check = (place.c.kind == "gold") & assignment.c.finished_at.is_not(None)
     counted = (
-        work.valid_batches(),
+        work.own(assignment),
         member.c.pair_id == pair_id,
-        place.c.kind == "count",
+        (work.valid_batches() & (place.c.kind == "count")) | check,
         has_grade() | event.c.kind.in_(("cannot-tell", "broken")),
     )
     query = select(event.c.id, event.c.kind, event.c.grade)
@@ -233,6 +240,20 @@ def decisions(
     return work.rows(query.order_by(d.id.desc()), Decided)
 
 
+class GoldSays(TypedRow):
+    """What gold says of a pair, and why."""
+
+    grade: int
+    reason: str
+
+
+def gold_says(work: Work, expert_number: int, pair_id: int) -> GoldSays | None:
+    """What gold says of a check question; only after one's own judgement. None: it is none."""
+    refuse_before_own(work, expert_number, pair_id)
+    query = select(right_answer(work.plan).label("grade"), gold.c.reason)
+    return work.row(query.where(gold.c.pair_id == pair_id), GoldSays)
+
+
 # --- "I disagree" ---------------------------------------------------------------------------------
 
 
@@ -271,7 +292,8 @@ def disagreement(work: Work, expert_number: int, number: int) -> Disagreement:
     """An objection with both sides; only after one's own judgement."""
     row = _objection(work, number)
     refuse_before_own(work, expert_number, row.pair)
-    sides = (gold.c.grade.label("gold"), gold.c.reason, event.c.grade.label("said"))
+    right = right_answer(work.plan).label("gold")
+    sides = (right, gold.c.reason, event.c.grade.label("said"))
     query = select(*_OBJECTION, *sides).select_from(DISPUTED).where(appeal.c.id == number)
     return work.existing(query, f"appeal {number} is about no check question", Disagreement)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from statistics import NormalDist
 
 import numpy as np
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ColumnElement, and_, case, func, select, true
 
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
@@ -18,10 +18,13 @@ from qrowd.collection.database.schema import (
     PLACED_ANSWERS,
     TypedRow,
     answer,
+    assignment,
     decision,
     document,
     event,
+    gold,
     has_grade,
+    judging_set,
     member,
     pair,
     place,
@@ -44,6 +47,11 @@ CODES = (
     "careless",
     "gold wrong",
 )
+
+
+# Of a good person's other check questions: how many at least, and the share that is right.
+LEAST_OTHERS, GOOD_SHARE = 4, 0.75
+LEAST_GOOD = 3  # good people who answered a check question, before it is doubted
 
 
 # The decision that stands of each pair: the last one.
@@ -129,6 +137,87 @@ def disputed(work: Work, limit: int = 100) -> list[DisputedPair]:
     query = select(*NAMED_PAIR, split.c.votes, split.c.relevant).select_from(joined)
     in_order = query.order_by(split.c.margin, split.c.votes.desc(), pair.c.id)
     return work.rows(in_order, DisputedPair)
+
+
+def missed_by_good(work: Work) -> list[NamedPair]:
+    """Check questions in use, without a decision, that most good people miss.
+
+    Good are those who are right on at least `GOOD_SHARE` of their other check questions.
+    """
+    scale = work.plan.scale
+    wrong = event.c.grade.is_(None) | (
+        (event.c.grade >= scale.relevant_from) != (gold.c.grade >= scale.gold_relevant_from)
+    )
+    answered = (
+        select(place.c.worker_id, member.c.pair_id, case((wrong, 1), else_=0).label("wrong"))
+        .select_from(
+            PLACED_ANSWERS.join(gold, gold.c.pair_id == member.c.pair_id).join(
+                judging_set, judging_set.c.id == place.c.set_id
+            )
+        )
+        .where(
+            work.own(judging_set),
+            judging_set.c.open == 1,
+            place.c.kind == "gold",
+            assignment.c.finished_at.is_not(None),
+            event.c.kind.not_in(("broken", "clear")),
+        )
+        .cte("answered")
+    )
+    each = answered.c
+    people = (
+        select(each.worker_id, func.count().label("asked"), func.sum(each.wrong).label("wrong"))
+        .group_by(each.worker_id)
+        .subquery()
+    )
+    others, missed = people.c.asked - 1, func.sum(each.wrong)
+    is_good = people.c.wrong - each.wrong <= (1 - GOOD_SHARE) * others
+    doubtful = (
+        select(each.pair_id)
+        .join_from(answered, people, people.c.worker_id == each.worker_id)
+        .where(others >= LEAST_OTHERS, is_good)
+        .where(each.pair_id.not_in(select(decision.c.pair_id)))
+        .group_by(each.pair_id)
+        .having(and_(func.count() >= LEAST_GOOD, 2 * missed > func.count()))
+    )
+    return named(work, work.db.scalars(doubtful).all())
+
+
+class ContestedGold(TypedRow):
+    """A check question whose gold says otherwise than an expert's decision."""
+
+    set_id: int
+    pair_id: int
+    position: int
+    open: int
+    gold: int
+    grade: int
+    topic: str
+    doc: str
+
+
+def contested_gold(work: Work, set_id: int | None = None) -> list[ContestedGold]:
+    """Check questions (of a set) on which the decision that stands differs in relevance."""
+    scale = work.plan.scale
+    joined = (
+        NAMED_PAIRS.join(gold, gold.c.pair_id == pair.c.id)
+        .join(decision, decision.c.pair_id == pair.c.id)
+        .join(member, member.c.pair_id == pair.c.id)
+        .join(judging_set, judging_set.c.id == member.c.set_id)
+    )
+    differs = (decision.c.grade >= scale.relevant_from) != (
+        gold.c.grade >= scale.gold_relevant_from
+    )
+    grades = (gold.c.grade.label("gold"), decision.c.grade)
+    s = judging_set.c
+    query = (
+        select(s.id.label("set_id"), pair.c.id.label("pair_id"), member.c.position, s.open)
+        .add_columns(*grades, *PAIR_NAMES)
+        .select_from(joined)
+        .where(work.own(pair), s.role == "gold", decision.c.id.in_(STANDING), differs)
+        .where(true() if set_id is None else s.id == set_id)
+    )
+    return work.rows(query.order_by(s.id, member.c.position), ContestedGold)
 
 
 def named(work: Work, numbers: Iterable[int]) -> list[NamedPair]:

@@ -901,3 +901,13 @@ PLACED_ANSWERS = (
     .join(assignment, assignment.c.id == place.c.assignment_id)
     .join(member, (member.c.set_id == place.c.set_id) & (member.c.position == answer.c.position))
 )
+
+
+def _standing_outcome() -> sa.ColumnElement[bool]:
+    newer = outcome.alias("newer")
+    same = [newer.c[name] == outcome.c[name] for name in ("assignment_id", "set_id", "check")]
+    return ~sa.exists().where(*same, newer.c.id > outcome.c.id)
+
+
+# The condition that what a check said stands: gold that was wrong is checked again.
+STANDING_OUTCOME = _standing_outcome()

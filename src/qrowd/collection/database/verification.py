@@ -215,12 +215,14 @@ def _good_p(rows: _Rows, places: dict[int, int]) -> float:
     """How seldom a good worker's answers at these places (of which sets) ever look as bad."""
     pairs = {(row.set_id, row.position): row.pair_id for row in rows.members}
     events = {row.id: row for row in rows.events}
-    rel, counts = rows.work.plan.scale.relevant_from, [0, 0, 0, 0]
+    scale, counts = rows.work.plan.scale, [0, 0, 0, 0]
+    rel = scale.relevant_from
     for row in rows.answers:
         said = events[row.event_id]
         if row.place_id not in places or row.position == 0 or said.kind in ("broken", "clear"):
             continue
-        relevant = rows.gold[pairs[places[row.place_id], row.position]] >= rel
+        grade = rows.gold[pairs[places[row.place_id], row.position]]
+        relevant = grade >= scale.gold_relevant_from
         wrong = said.grade is None or (said.grade >= rel) != relevant
         counts[0 if relevant else 2] += wrong
         counts[1 if relevant else 3] += 1

@@ -6,6 +6,7 @@ document. "Cannot tell" on gold is wrong, "broken" is left out of both sides.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from sqlalchemy import func, select
 
 from qrowd.collection.database.schema import (
     PLACED_ANSWERS,
+    STANDING_OUTCOME,
     Assignment,
     assignment,
     event,
@@ -73,27 +75,63 @@ def run_checks(work: Work, assigned: Assignment) -> list[dict[str, Any]]:
     outcomes: list[dict[str, Any]] = []
     for row in places_to_judge(work, assigned):
         if row.kind == "gold":
-            outcomes += _check_gold(work, row)
+            grades = {at: each.grade for at, each in gold.grades_of(work, row.set_id).items()}
+            outcomes += _check_gold(work, row, grades)
         if row.kind in ("count", "gold", "repeat"):
-            spent = select(func.sum(event.c.milliseconds)).where(event.c.place_id == row.id)
-            seconds = work.number(spent) / 1000 / row.size
-            outcomes.append(_outcome("seconds", row, seconds, work.plan.checks.seconds))
+            outcomes.append(_outcome("seconds", row, _seconds(work, row), work.plan.checks.seconds))
     work.insert_all(outcome, outcomes)
     return outcomes
 
 
-def _check_gold(work: Work, row: PlacedSet) -> list[dict[str, Any]]:
+def _seconds(work: Work, row: PlacedSet) -> float:
+    """Active seconds of a set's documents: their mean, or the least, as the plan wants.
+
+    The least is of documents that were judged: a page that is broken is told at once.
+    """
+    spent = func.sum(event.c.milliseconds)
+    judged = [at for at, said in answers_of(work, row.id).items() if at and said.kind != "broken"]
+    if work.plan.checks.seconds_for == "set" or not judged:  # of two that are compared, no one has
+        return work.number(select(spent).where(event.c.place_id == row.id)) / 1000 / row.size
+    query = select(spent).where(event.c.place_id == row.id, event.c.position.in_(judged))
+    return min(map(int, work.db.scalars(query.group_by(event.c.position)))) / 1000
+
+
+def checked_again(
+    work: Work, set_id: int, experts: Mapping[int, int]
+) -> dict[int, list[dict[str, Any]]]:
+    """The failed checks of a gold set that pass if gold has these grades, by batch.
+
+    What passed stays as it is: nobody fails by what was found out afterwards.
+    """
+    o, passing = outcome.c, defaultdict[int, list[dict[str, Any]]](list)
+    failed = select(o.assignment_id, o.check).where(o.set_id == set_id, o.passed == 0)
+    names = {(number, name) for number, name in work.db.execute(failed.where(STANDING_OUTCOME))}
+    batches = select(assignment).where(assignment.c.id.in_({number for number, _ in names}))
+    for assigned in work.rows(batches.order_by(assignment.c.id), Assignment):
+        for row in places_of(work, assigned):
+            again = _check_gold(work, row, experts) if row.set_id == set_id else []
+            for each in again:
+                if each["passed"] and (assigned.id, each["check"]) in names:
+                    passing[assigned.id].append(each)
+    return dict(passing)
+
+
+def _check_gold(work: Work, row: PlacedSet, experts: Mapping[int, int]) -> list[dict[str, Any]]:
+    """The outcomes of a gold set, whose documents have these grades by position."""
     checks, rel = work.plan.checks, work.plan.scale.relevant_from
-    experts, answers = gold.grades_of(work, row.set_id), answers_of(work, row.id)
+    answers = answers_of(work, row.id)
     counted = [at for at in sorted(experts) if at in answers and answers[at].kind != "broken"]
     if not counted:
         return []
-    levels = [level_of(work.plan, experts[at].grade) for at in counted]
-    relevant = [int(says_relevant(answers[at], experts[at].grade, rel)) for at in counted]
+    levels = [level_of(work.plan, experts[at]) for at in counted]
+    relevant = [
+        int(says_relevant(answers[at], level > 0, rel))
+        for at, level in zip(counted, levels, strict=True)
+    ]
     outcomes = [_outcome("binary", row, binary_score(levels, relevant), checks.binary)]
     if "ndcg" in work.plan.way.checks and 0 in answers:
         ranks = {at: answers[0].ranks[at - 1] for at in counted}
-        score = set_ndcg(work.plan, {at: experts[at].grade for at in counted}, ranks)
+        score = set_ndcg(work.plan, experts, ranks)
         if score == score:  # without a positive grade there is no score
             outcomes.append(_outcome("ndcg", row, score, checks.ndcg))
     return outcomes
@@ -151,7 +189,7 @@ def gold_record(work: Work, worker_id: int, but: int | None = None) -> GoldRecor
     """
     since = worker_of(work, worker_id).readmitted_at or 0
     query = (
-        select(gold_table.c.grade, event.c.grade)
+        select(gold.right_answer(work.plan), event.c.grade)
         .select_from(
             PLACED_ANSWERS.join(gold_table, gold_table.c.pair_id == member.c.pair_id).join(
                 judging_set, judging_set.c.id == place.c.set_id
@@ -191,11 +229,9 @@ def is_surely_worse(work: Work, assigned: Assignment) -> bool:
     return record.is_surely_worse
 
 
-def says_relevant(answered: Opinion, expert: int, rel: int) -> bool:
-    """Whether an answer says relevant; "cannot tell" says the opposite of the expert."""
-    if answered.grade is not None:
-        return answered.grade >= rel
-    return expert < rel
+def says_relevant(answered: Opinion, is_relevant: bool, rel: int) -> bool:
+    """Whether an answer says relevant; "cannot tell" says the opposite of what is true."""
+    return not is_relevant if answered.grade is None else answered.grade >= rel
 
 
 def counted_right(plan: Plan, experts: Mapping[int, int], answers: Opinions) -> tuple[int, int]:
@@ -211,7 +247,8 @@ def counted_right(plan: Plan, experts: Mapping[int, int], answers: Opinions) -> 
             continue
         counted += 1
         if answered is not None:
-            right += says_relevant(answered, grade, rel) == (grade >= rel)
+            is_relevant = level_of(plan, grade) > 0
+            right += says_relevant(answered, is_relevant, rel) == is_relevant
     return right, counted
 
 
@@ -234,14 +271,15 @@ def missed_gold(work: Work, assigned: Assignment) -> list[Missed]:
             answered = answers.get(at)
             if answered is None or answered.kind == "broken":
                 continue
-            if says_relevant(answered, expert.grade, rel) != (expert.grade >= rel):
+            is_relevant = level_of(work.plan, expert.grade) > 0
+            if says_relevant(answered, is_relevant, rel) != is_relevant:
                 missed.append(
                     Missed(
                         place=row.key,
                         position=shown.index(at) + 1,
                         said=answered.grade,
                         value=answered.value,
-                        expert=expert.grade,
+                        expert=work.plan.scale.counts_as(expert.grade),
                         reason=expert.reason,
                         passage=expert.passage,
                     )

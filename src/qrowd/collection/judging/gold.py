@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Table, and_, exists, func, not_, select
+from sqlalchemy import ColumnElement, Table, and_, case, exists, func, not_, select
 
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import gold, judging_set, member, outcome, pair, place
 from qrowd.collection.database.store import Work
+from qrowd.collection.plan.sections import Plan
 
 S = judging_set.c
 
@@ -38,6 +39,16 @@ def unmet(work: Work, worker_id: int, role: str = "gold") -> list[GoldSet]:
     return sorted(work.random.sample(rows, len(rows)), key=lambda row: row.met)
 
 
+def right_answer(plan: Plan) -> ColumnElement[int]:
+    """The answer that a grade of `gold` counts as, as a column."""
+    scale = plan.scale
+    if not scale.gold_grades:
+        return gold.c.grade
+    cuts = zip(scale.cuts_of_gold, scale.grades[1:], strict=True)
+    counted = [(gold.c.grade >= cut, grade) for cut, grade in cuts]
+    return case(*reversed(counted), else_=scale.grades[0])
+
+
 class MemberGold(schema.Gold):
     """An expert's grade of the pair at a position of a set."""
 
@@ -57,11 +68,12 @@ def grades_of(work: Work, set_id: int) -> dict[int, MemberGold]:
 def named_grades(
     work: Work, table: Table = gold, *conditions: ColumnElement[bool]
 ) -> dict[tuple[str, str], int]:
-    """The experts' grades of all check questions, by topic and document; or those of another
+    """The right answers to all check questions, by topic and document; or the grades of another
     table, where the last one of a pair stands.
     """
+    grade = right_answer(work.plan) if table is gold else table.c.grade
     query = (
-        select(*schema.PAIR_NAMES, table.c.grade)
+        select(*schema.PAIR_NAMES, grade)
         .select_from(schema.NAMED_PAIRS.join(table, table.c.pair_id == pair.c.id))
         .where(work.own(pair), *conditions)
         .order_by(*table.primary_key.columns)
@@ -89,6 +101,7 @@ def pass_rates(work: Work) -> list[PassRate]:
         select(S.id, S.topic_id, S.open, check, tried, passed)
         .join_from(judging_set, outcome, outcome.c.set_id == S.id)
         .where(work.own(judging_set), S.role == "gold", check != "seconds")
+        .where(schema.STANDING_OUTCOME)
         .group_by(S.id, S.topic_id, S.open, check)
         .order_by(S.id, check)
     )

@@ -1,6 +1,7 @@
 """Multilevel review: workers review workers (Piazzon 2019, 2.3).
 
-A reviewer sees another's grades of a set and confirms or changes each. Nobody reviews a set that
+A reviewer sees another's grades of a set and confirms or changes each; several may review it, each
+without seeing what the others said. Nobody reviews a set that
 they judged, nor judges one that they reviewed. Both are paid as planned; whose answers agree with
 reviewers less than planned is shown to the organiser.
 """
@@ -50,18 +51,21 @@ def lease_review(work: Work, worker_id: int) -> schema.Assignment | None:
 
 
 def _to_review(work: Work, worker_id: int) -> list[ReviewedSet]:
-    """Submitted sets of others, never met by this worker and not reviewed yet, the oldest first."""
+    """Submitted sets of others, never met by this worker, that may be reviewed once more: those
+    with the fewest reviews, and of them the oldest, first.
+    """
     mine, review = place.alias(), place.alias()
     met = exists().where(mine.c.worker_id == worker_id, mine.c.set_id == place.c.set_id)
-    by_others = review.c.worker_id != place.c.worker_id
-    done = exists().where(review.c.reviews_id == place.c.id, by_others)
-    first = func.min(place.c.id).label("place_id")
+    by_others = (review.c.reviews_id == place.c.id) & (review.c.worker_id != place.c.worker_id)
+    done = select(func.count()).select_from(review).where(by_others).scalar_subquery()
+    wanted = done < work.plan.techniques.reviews
+    first, fewest = func.min(place.c.id).label("place_id"), func.min(done)
     query = (
         select(judging_set, first)
         .select_from(PLACED_SETS.join(assignment, assignment.c.id == place.c.assignment_id))
-        .where(work.valid_batches(), place.c.kind == "count", place.c.held == 1, ~met, ~done)
+        .where(work.valid_batches(), place.c.kind == "count", place.c.held == 1, ~met, wanted)
         .group_by(judging_set.c.id)
-        .order_by(first)
+        .order_by(fewest, first)
         .limit(work.plan.hit.sets)
     )
     return work.rows(query, ReviewedSet)

@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, distinct, func, or_, select
 
 from qrowd.collection.books import ledger, notices
 from qrowd.collection.database.schema import (
+    STANDING_OUTCOME,
     Assignment,
     Outcome,
     Worker,
@@ -92,6 +93,8 @@ def _finished(work: Work, assigned: Assignment) -> Finished:
     if assigned.finished_at is None:
         raise RuleError("wrong-state", f"this batch is {assigned.state}, not finished")
     failed = _failed_checks(work, assigned)
+    if assigned.kind == "qualification" and not _ranked_well(work, assigned):
+        failed = ("ndcg",)
     missed = tuple(checks.missed_gold(work, assigned))
     lessons = tuple(hierarchy.lessons(work, assigned)) if work.plan.in_phases else ()
     return Finished(
@@ -131,7 +134,7 @@ def ended(work: Work, assigned: Assignment) -> Ended:
 def _warned(work: Work, assigned: Assignment) -> bool:
     """Whether one more failure of the checks that this batch failed screens its worker out."""
     last = _failures(work, assigned.worker_id) + 1 >= work.plan.checks.screen_out_after
-    actions = {row.action for row in _failed_outcomes(work, assigned)}
+    actions = {row.action for row in failed_outcomes(work, assigned)}
     return assigned.state == "excluded" and "screen-out" in actions and last
 
 
@@ -141,7 +144,7 @@ def apply_outcome(work: Work, assigned: Assignment) -> Assignment:
         return move(work, assigned, "accept")
     if assigned.kind == "review":
         peer_review.settle_review(work, assigned)
-    actions = {row.action for row in _failed_outcomes(work, assigned)}
+    actions = {row.action for row in failed_outcomes(work, assigned)}
     if actions & {"exclude", "screen-out", SURELY}:
         _count_failure(work, assigned)
     after = work.plan.checks.screen_out_after
@@ -162,12 +165,12 @@ def apply_outcome(work: Work, assigned: Assignment) -> Assignment:
     return move(work, assigned, "accept") if automatic else assigned
 
 
-def _failed_outcomes(work: Work, *batches: Assignment) -> list[Outcome]:
+def failed_outcomes(work: Work, *batches: Assignment) -> list[Outcome]:
     """The stored outcomes of checks that failed."""
     numbers = [batch.id for batch in batches]
     mine = outcome.c.assignment_id.in_(numbers) & (outcome.c.passed == 0)
     known = outcome.c.set_id.is_not(None) | (outcome.c.action == SURELY)
-    return work.rows(select(outcome).where(mine, known), Outcome)
+    return work.rows(select(outcome).where(mine, known, STANDING_OUTCOME), Outcome)
 
 
 def _failed_checks(work: Work, assigned: Assignment) -> tuple[str, ...]:
@@ -177,7 +180,7 @@ def _failed_checks(work: Work, assigned: Assignment) -> tuple[str, ...]:
 def failed_checks(work: Work, batches: Sequence[Assignment]) -> dict[int, list[str]]:
     """The names of the checks that batches failed, by their numbers."""
     failed: dict[int, set[str]] = {}
-    for row in _failed_outcomes(work, *batches):
+    for row in failed_outcomes(work, *batches):
         failed.setdefault(row.assignment_id, set()).add(row.check)
     return {number: sorted(names) for number, names in failed.items()}
 
@@ -200,7 +203,7 @@ def _failures(work: Work, worker_id: int, but: int | None = None) -> int:
         .join_from(assignment, outcome, outcome.c.assignment_id == a.id)
         .where(a.worker_id == worker_id, a.finished_at > since, outcome.c.passed == 0)
         .where(outcome.c.set_id.is_not(None), outcome.c.set_id.is_distinct_from(but))
-        .where(sent_back | void)
+        .where(sent_back | void, STANDING_OUTCOME)
     )
     return work.number(query)
 
@@ -211,7 +214,7 @@ def screened_out_by(work: Work, set_id: int) -> list[int]:
     missed = (
         select(a.worker_id)
         .join_from(assignment, outcome, outcome.c.assignment_id == a.id)
-        .where(outcome.c.set_id == set_id, outcome.c.passed == 0)
+        .where(outcome.c.set_id == set_id, outcome.c.passed == 0, STANDING_OUTCOME)
     )
     # not those whom an organiser screened out
     by_checks = select(a.worker_id).where(a.state == "screened-out", a.finished_at.is_not(None))
@@ -241,7 +244,23 @@ def passed_test(work: Work, assigned: Assignment) -> bool:
         of_set = checks.counted_right(work.plan, experts, answers_of(work, row.id))
         right, counted = right + of_set[0], counted + of_set[1]
     # whose pairs were all broken has shown nothing against them
-    return not counted or right / counted >= work.plan.qualification.pass_share - 1e-12
+    enough = not counted or right / counted >= work.plan.qualification.pass_share - 1e-12
+    return enough and _ranked_well(work, assigned)
+
+
+def _ranked_well(work: Work, assigned: Assignment) -> bool:
+    """Whether the ranks of a qualification are good enough, where they count."""
+    scores = []
+    for row in checks.places_to_judge(work, assigned) if work.plan.test_ranks() else ():
+        experts, answers = gold.grades_of(work, row.set_id), answers_of(work, row.id)
+        if 0 in answers:
+            whole = {at for at in experts if at in answers and answers[at].kind != "broken"}
+            ranks = {at: answers[0].ranks[at - 1] for at in sorted(whole)}
+            grades = {at: each.grade for at, each in experts.items()}
+            scores.append(checks.set_ndcg(work.plan, grades, ranks))
+    scores = [score for score in scores if score == score]  # some sets have none
+    bound = work.plan.checks.ndcg.at_least
+    return not scores or sum(scores) / len(scores) >= bound - 1e-12
 
 
 def passed_here(work: Work, worker_id: int) -> bool:

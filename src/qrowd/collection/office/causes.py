@@ -27,6 +27,7 @@ from sqlalchemy import ColumnElement, Select, exists, func, select
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
     PLACED_ANSWERS,
+    STANDING_OUTCOME,
     TypedRow,
     answer,
     assignment,
@@ -206,7 +207,8 @@ class Facts:
         o = outcome.c
         columns = (o.assignment_id, o.set_id, o.check, o.passed, o.action)
         mine = o.assignment_id.in_(self._latest)
-        return self.work.rows(select(*columns).where(mine).order_by(o.id), CheckResult)
+        query = select(*columns).where(mine, STANDING_OUTCOME)
+        return self.work.rows(query.order_by(o.id), CheckResult)
 
     @cached_property
     def too_fast(self) -> dict[int, str]:

@@ -27,6 +27,7 @@ from qrowd.collection.database.schema import (
     worker,
 )
 from qrowd.collection.database.store import Work
+from qrowd.collection.judging.gold import right_answer
 
 LISTED = 200  # documents, and answers to one
 AT_ONCE = 500  # names in a question to the database
@@ -177,9 +178,9 @@ def check_questions(work: Work) -> dict[int, list[CheckQuestion]]:
     for set_id, pair_id, kind, grade, n in work.db.execute(counted):
         said[set_id, pair_id].append((kind, grade, n))
     joined = NAMED_PAIRS.join(member, member.c.pair_id == pair.c.id)
-    query = select(member.c.set_id, *NAMED_PAIR, gold.c.grade, gold.c.reason).select_from(
-        joined.join(gold, gold.c.pair_id == pair.c.id)
-    )
+    query = select(
+        member.c.set_id, *NAMED_PAIR, right_answer(work.plan), gold.c.reason
+    ).select_from(joined.join(gold, gold.c.pair_id == pair.c.id))
     own = work.own(pair) & (member.c.role == "gold")
     rel = work.plan.scale.relevant_from
     questions: dict[int, list[CheckQuestion]] = defaultdict(list)

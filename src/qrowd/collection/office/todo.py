@@ -15,6 +15,7 @@ from qrowd.collection.books.notices import text_of
 from qrowd.collection.database.schema import Notice, appeal, assignment, notice, worker
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import gold, hierarchy
+from qrowd.collection.office.acts.sets import contested_sets
 from qrowd.collection.office.causes import Cause, causes_of
 from qrowd.collection.office.pace import Pace, pace_of
 from qrowd.collection.people.workers import TO_BE_FORGOTTEN
@@ -151,7 +152,12 @@ def weak_gold(rows: list[gold.PassRate]) -> Iterator[gold.PassRate]:
 
 
 def _gold(work: Work) -> Iterator[Need]:
-    for number, row in {row.id: row for row in weak_gold(gold.pass_rates(work))}.items():
+    contested = contested_sets(work)
+    for number, held in contested.items():
+        text = Text("office.need.contested", set=str(number), topic=held[0].topic, doc=held[0].doc)
+        yield Need(text, "check again", {"set": number}, "/gold")
+    weak = {row.id: row for row in weak_gold(gold.pass_rates(work)) if row.id not in contested}
+    for number, row in weak.items():
         text = Text(
             "office.need.gold",
             set=str(number),

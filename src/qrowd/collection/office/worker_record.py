@@ -13,6 +13,7 @@ from qrowd.collection.books import ledger
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import Outcome, assignment, event, note, outcome, worker
 from qrowd.collection.database.store import Work
+from qrowd.collection.judging.gold import right_answer
 from qrowd.collection.office.causes import TOO_FAST, surely_above
 from qrowd.collection.people import workers
 from qrowd.collection.people.workers import WorkerLine
@@ -172,14 +173,15 @@ def _fast_batches(work: Work, worker_id: int) -> tuple[int, int]:
 def _checked(work: Work, worker_id: int) -> list[CheckedAnswer]:
     """Answers to check questions of batches whose answers are closed, the newest first."""
     gold, place, pair, rel = schema.gold, schema.place, schema.pair, work.plan.scale.relevant_from
+    expert = right_answer(work.plan)
     columns = (*schema.PAIR_NAMES, schema.document.c.title, event.c.kind, event.c.grade)
-    wrong = event.c.grade.is_(None) | ((event.c.grade >= rel) != (gold.c.grade >= rel))
+    wrong = event.c.grade.is_(None) | ((event.c.grade >= rel) != (expert >= rel))
     missed = (wrong & (event.c.kind != "broken")).label("missed")
     joined = schema.NAMED_PAIRS.join(
         schema.PLACED_ANSWERS, schema.member.c.pair_id == pair.c.id
     ).join(gold, gold.c.pair_id == pair.c.id)
     query = (
-        select(*columns, gold.c.grade.label("expert"), missed, event.c.at)
+        select(*columns, expert.label("expert"), missed, event.c.at)
         .select_from(joined)
         .where(
             place.c.worker_id == worker_id,
@@ -200,7 +202,7 @@ def _seconds(work: Work, worker_id: int) -> list[float]:
 def outcomes(work: Work, batches: Sequence[schema.Assignment]) -> dict[int, list[Outcome]]:
     """What checks said of these batches, by their numbers."""
     checks: dict[int, list[Outcome]] = {batch.id: [] for batch in batches}
-    query = select(outcome).where(outcome.c.assignment_id.in_(checks))
+    query = select(outcome).where(outcome.c.assignment_id.in_(checks), schema.STANDING_OUTCOME)
     for row in work.rows(query.order_by(outcome.c.id), Outcome):
         checks[row.assignment_id].append(row)
     return checks

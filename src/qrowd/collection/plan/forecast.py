@@ -23,7 +23,7 @@ from qrowd.collection.plan import pass_rates
 from qrowd.collection.plan.gold_sets import Sizes, cut_gold, pool_sizes
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, gold_parts
-from qrowd.collection.plan.sections import About, Grades, People, Plan, Platform, Releasing
+from qrowd.collection.plan.sections import About, People, Plan, Platform, Releasing
 from qrowd.collection.plan.turnout import (
     BATCHES_MEDIAN,
     ITEMS,
@@ -213,8 +213,8 @@ def _gold_batches(plan: Plan, sets: int) -> int:
 def gold_problem(plan: Plan, rows: Sequence[GoldRow]) -> Text | None:
     """Why these rows cannot be gold (or the qualification) of a campaign; None if they can."""
     for row in rows:
-        if row.grade is not None and row.grade not in plan.scale.grades:
-            scale, pair = " ".join(map(str, plan.scale.grades)), " ".join(row.pair)
+        if row.grade is not None and row.grade not in plan.scale.of_gold:
+            scale, pair = " ".join(map(str, plan.scale.of_gold)), " ".join(row.pair)
             return Text("office.plan.gold.scale", grade=row.grade, pair=pair, scale=scale)
     return None
 
@@ -275,7 +275,7 @@ def essentials(plan: Plan) -> Plan:
     return replace(
         plan,
         campaign=About(mode=about.mode, way=about.way),
-        scale=Grades(grades=plan.scale.grades, relevant_from=plan.scale.relevant_from),
+        scale=replace(plan.scale, labels=(), cuts=()),
         files=replace(files, topics="", documents="", priorities="", runs=tuple(files.runs)),
         pay=replace(pay, currency="", budget=0, appeal_days=0, seconds_per_document=1),
         people=People(),
@@ -331,7 +331,7 @@ def spread_of(plan: Plan, load: Workload, crowd: str, per_hour: float) -> tuple[
 def _spend(plan: Plan, rows: CampaignRows, crowd: str, per_hour: float) -> Spend:
     load = workload(plan, rows)
     strange = {grade for grades in (*load.gold, *load.tests) for grade in grades}
-    if not plan.paid or not load.batches or strange - set(plan.scale.grades):
+    if not plan.paid or not load.batches or strange - set(plan.scale.of_gold):
         return Spend(Outlay(), 0.0, 0.0, crowd)
     items, varies = spread_of(essentials(plan), load, crowd, per_hour)
     return Spend.of(items, varies, crowd, robots=False)

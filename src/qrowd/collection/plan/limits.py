@@ -87,6 +87,26 @@ def _scale(plan: Plan) -> Iterator[Complaint]:
         yield Complaint.of("scale.relevant_from", "office.plan.relevant-from")
     if labels and len(labels) != len(grades):
         yield Complaint.of("scale.labels", "office.plan.labels", grades=len(grades))
+    yield from _gold_scale(plan)
+
+
+def _gold_scale(plan: Plan) -> Iterator[Complaint]:
+    scale, wanted = plan.scale, len(plan.scale.grades) - 1
+    grades, cuts = scale.gold_grades, scale.gold_cuts
+    if not grades:
+        if cuts:
+            yield Complaint.of("scale.gold_cuts", "office.plan.gold-cuts.alone")
+        return
+    if len(grades) < 2 or list(grades) != sorted(set(grades)):
+        yield Complaint.of("scale.gold_grades", "office.plan.grades.order")
+    elif any(not -128 <= grade <= 127 for grade in grades):
+        yield Complaint.of("scale.gold_grades", "office.plan.grades.range")
+    elif cuts and (len(cuts) != wanted or list(cuts) != sorted(set(cuts))):
+        yield Complaint.of("scale.gold_cuts", "office.plan.gold-cuts.number", wanted=wanted)
+    elif not grades[0] < scale.gold_relevant_from <= grades[-1]:
+        # every check question would have the same right answer
+        text, because = "office.plan.gold-cuts.one-side", "scale.gold_grades"
+        yield Complaint.of("scale.gold_cuts", text, because=because)
 
 
 def _batches(plan: Plan) -> Iterator[Complaint]:

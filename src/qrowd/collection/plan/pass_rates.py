@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
+import random
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import combinations_with_replacement, product
 from typing import NamedTuple
 
 import numpy as np
 
 from qrowd.collection.plan.limits import Complaint
-from qrowd.collection.plan.rows import GoldRow
+from qrowd.collection.plan.rows import GoldRow, gold_parts
 from qrowd.collection.plan.sections import SURELY, Check, Plan
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.quality.against_gold import SURELY as SELDOM
 from qrowd.quality.against_gold import log_ratios, p_of_ratios
 from qrowd.quality.pass_chances import WORKERS, Worker, named, outcomes
 from qrowd.rendering import percent, spaced_percent
-from qrowd.texts import Text
+from qrowd.texts import Text, listed
 
 HITS = (1, 5, 10)
 GOLD_CHECKS = ("binary", "ndcg")
@@ -77,8 +78,27 @@ class Passing:
 
 
 def level_of(plan: Plan, grade: int) -> int:
-    """A grade counted from the first relevant one; 0: not relevant."""
-    return max(0, grade - plan.scale.relevant_from + 1)
+    """A grade of gold counted from the first relevant one; 0: not relevant."""
+    return max(0, grade - plan.scale.gold_relevant_from + 1)
+
+
+def gold_words(plan: Plan) -> Text | None:
+    """Which grades of gold count as which answer; None where they are the same."""
+    scale = plan.scale
+    if not scale.gold_grades:
+        return None
+    by_answer: dict[int, list[int]] = defaultdict(list)
+    for grade in scale.gold_grades:
+        by_answer[scale.counts_as(grade)].append(grade)
+    names = dict(zip(scale.grades, scale.names, strict=True))
+    parts = [
+        Text("office.gold.counts", n=len(grades), grades=listed(grades), answer=names[answer])
+        for answer, grades in by_answer.items()
+    ]
+    together = reduce(
+        lambda rest, first: Text("office.gold.then", first=first, rest=rest), parts[::-1]
+    )
+    return Text("office.gold.counts-as", parts=together)
 
 
 _outcomes = lru_cache(maxsize=1024)(outcomes)
@@ -206,14 +226,14 @@ def survival(plan: Plan, batch: Mapping[Batch, float], hits: int) -> tuple[float
     # those still there: their share, how many of their batches failed, what speaks against them
     share: Floats = np.ones(1)
     failed, against = np.zeros(1), np.zeros((1, ratios.shape[1]))
-    stays, gone, random = [], 0.0, np.random.default_rng(0)
+    stays, gone, draws = [], 0.0, np.random.default_rng(0)
     for _ in range(hits):
         if len(share) * len(chance) <= MOST:
             state, result = np.indices((len(share), len(chance))).reshape(2, -1)
             p = share[state] * chance[result]
         else:  # too many cases, with gold sets of many kinds: a sample of them
-            state = random.choice(len(share), DRAWS, p=share / share.sum())
-            result = random.choice(len(chance), DRAWS, p=chance / chance.sum())
+            state = draws.choice(len(share), DRAWS, p=share / share.sum())
+            result = draws.choice(len(chance), DRAWS, p=chance / chance.sum())
             p = np.full(DRAWS, share.sum() / DRAWS)
         against = against[state] + ratios[result]
         now = {name: mask[result] for name, mask in fails.items()}
@@ -235,11 +255,24 @@ def qualifies(plan: Plan, tests: Sequence[GoldRow], worker: Worker) -> float:
     counted = [row for row in tests if row.grade is not None]
     if not plan.qualification.sets or not counted:
         return 1.0
+    if plan.test_ranks():
+        return _qualifies_ranked(plan, counted, worker)
     relevant = sum(level_of(plan, row.grade or 0) > 0 for row in counted) / len(counted)
     right = relevant * worker.hit + (1 - relevant) * (1 - worker.false_alarm)
     per_set = 1 if plan.qualification.gold == "one" else plan.sets.size
     first_try = _enough(plan, [right] * plan.qualification.sets * per_set)
     return 1 - (1 - first_try) ** plan.qualification.tries
+
+
+def _qualifies_ranked(plan: Plan, tests: Sequence[GoldRow], worker: Worker) -> float:
+    """The same where the ranks of its sets count: each try has the next sets of the file."""
+    sets, fails = plan.qualification.sets, 1.0
+    parts = gold_parts(tests, plan.sets.size, random.Random(0))
+    levels = [tuple(sorted(level_of(plan, row.grade or 0) for row in part)) for part in parts]
+    for start in range(0, sets * plan.qualification.tries, sets):
+        test = levels[start : start + sets] or levels[:sets]
+        fails *= 1 - passes_test(plan, test, worker, ranked=any(map(any, test)))
+    return 1 - fails
 
 
 def passes_test(
@@ -254,11 +287,11 @@ def passes_test(
             worker.hit if level > 0 else 1 - worker.false_alarm for each in test for level in each
         ]
         return _enough(plan, says)
-    random = np.random.default_rng(0)
+    draws = np.random.default_rng(0)
     right, scores = np.zeros(DRAWS), []
     for levels in test:
         cases = _outcomes(levels, worker, ideal=plan.checks.ideal)
-        drawn = random.choice(len(cases.p), DRAWS, p=cases.p / cases.p.sum())
+        drawn = draws.choice(len(cases.p), DRAWS, p=cases.p / cases.p.sum())
         right += cases.accuracy[drawn] * len(levels)
         if any(levels):  # without a positive grade there is no score
             scores.append(cases.ndcg[drawn])
@@ -278,7 +311,7 @@ def _enough(plan: Plan, chances: Sequence[float]) -> float:
 def better_gold(plan: Plan, gold: Sequence[tuple[int, ...]]) -> str:
     """The grades of a gold set that parts good workers from the others best, if not in use."""
     size = max(map(len, gold))
-    levels = range(min(3, len(plan.scale.grades)))
+    levels = range(min(3, len(plan.scale.of_gold)))
     if size > 8:
         return ""
     best = max(combinations_with_replacement(levels, size), key=lambda each: margin(plan, each))

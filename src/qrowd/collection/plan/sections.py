@@ -6,6 +6,7 @@ names the line of what is wrong.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field, fields
 from typing import get_type_hints
 
@@ -70,6 +71,45 @@ class Grades:
         "where documents get numbers from 0 to 100: the lowest number of each grade above the "
         "lowest grade; equal parts if empty",
     )
+    gold_grades: tuple[int, ...] = param(
+        (), "the grades of gold and of the qualification, lowest first; as the grades, if empty"
+    )
+    gold_cuts: tuple[int, ...] = param(
+        (),
+        "where gold has grades of its own: the lowest one that counts as each grade above the "
+        "lowest; these grades themselves, if empty",
+    )
+
+    @property
+    def of_gold(self) -> tuple[int, ...]:
+        """The grades that gold may have."""
+        return self.gold_grades or self.grades
+
+    @property
+    def cuts_of_gold(self) -> tuple[int, ...]:
+        """The lowest grade of gold that counts as each grade above the lowest."""
+        return self.gold_cuts or self.grades[1:]
+
+    @property
+    def gold_relevant_from(self) -> int:
+        """The lowest grade of gold that counts as relevant; above all of them if none does."""
+        if not self.gold_grades:
+            return self.relevant_from
+        relevant = (each for each in self.gold_grades if self.counts_as(each) >= self.relevant_from)
+        return next(relevant, self.gold_grades[-1] + 1)
+
+    def gold_of(self, answer: int) -> int:
+        """The lowest grade of gold that counts as an answer; as the next lower one, if none."""
+        counted = [each for each in self.of_gold if self.counts_as(each) <= answer]
+        same = [each for each in counted if self.counts_as(each) == answer]
+        return min(same, default=max(counted, default=self.of_gold[0]))
+
+    def counts_as(self, gold: int) -> int:
+        """The answer that is right where gold has this grade."""
+        if not self.gold_grades:
+            return gold
+        at = bisect_right(self.cuts_of_gold, gold)
+        return self.grades[min(at, len(self.grades) - 1)]
 
     @property
     def scale(self) -> Scale:
@@ -249,6 +289,12 @@ class Checks:
         at_least=1,
     )
     ideal: str = param("tied", "what an NDCG score of 1 is", choices=("tied", "standard"))
+    seconds_for: str = param(
+        "set",
+        "what the seconds hold for: the mean of a set's documents, as in Xia et al.; every one of "
+        "its documents, which fails good people more often",
+        choices=("set", "document"),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,6 +309,12 @@ class Qualification:
     )
     pass_share: float = param(0.75, "share of counted pairs that must be right", above=0, at_most=1)
     tries: int = param(2, "tries, each with other sets", at_least=1)
+    ranks: str = param(
+        "elsewhere",
+        "where sets are ranked, and all pairs count: whether the mean NDCG score must reach the "
+        "bound of the check, too; only in a test that is taken elsewhere, always, never",
+        choices=("elsewhere", "always", "never"),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,6 +328,7 @@ class Techniques:
         0.0, "share of a topic's questions that must be right before it is judged; 0: no questions"
     )
     review_share: float = _share(0.0, "share of submitted sets that other workers review")
+    reviews: int = param(1, "how many others review a set at most", at_least=1, at_most=100)
     review_agreement: float = _share(
         0.6, "an organiser is told of workers who agree less with their reviewers"
     )
@@ -447,6 +500,13 @@ class Plan:
     def acts(self, action: str) -> bool:
         """Whether failing a check that batches go through does this."""
         return any(check.action == action for check in self.used_checks.values())
+
+    def test_ranks(self, *, elsewhere: bool = False) -> bool:
+        """Whether ranks count in the qualification, where it is taken here or elsewhere."""
+        test = self.qualification
+        scored = "ndcg" in self.way.checks and self.checks.ndcg.action != "none"
+        wanted = test.ranks == "always" or (elsewhere and test.ranks == "elsewhere")
+        return scored and wanted and test.gold == "all"
 
     @property
     def counted_per_hit(self) -> int:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from qrowd.collection.plan.pass_rates import consequences
+from qrowd.collection.plan.pass_rates import consequences, level_of
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.quality.against_gold import POINTS, binary_points, gains, good_p, ideal_dcg
@@ -140,8 +140,15 @@ class _People:
         seconds = np.exp(WITHIN * random.standard_normal((_DRAWS, plan.sets.size)))
         seconds[:, 0] *= FIRST_OF_SET
         self.unit = np.sort(seconds.mean(axis=1))
+        each = plan.checks.seconds_for == "document"
+        self.checked = np.sort(seconds.min(axis=1)) if each else self.unit
         self.gold, self.tests = (_padded(plan, sets) for sets in (load.gold, load.tests))
         self.relevant_from = plan.scale.grades.index(plan.scale.relevant_from)
+        # of each grade of gold: the code of the right answer, and the level
+        scale = plan.scale
+        answers = [scale.grades.index(scale.counts_as(grade)) for grade in scale.of_gold]
+        self.answer = np.array(answers)
+        self.level = np.array([level_of(plan, grade) for grade in scale.of_gold])
 
     def work(self, arrivals: Floats) -> tuple[Array, Floats, Floats, Floats]:
         """Their tests and batches: whose, since when, costs by item, whether it counts."""
@@ -203,7 +210,7 @@ class _People:
         """The checks that each would fail in a batch now, and the answers to its gold."""
         plan, random = self.plan, self.random
         at_least = plan.checks.seconds.at_least
-        too_fast = np.searchsorted(self.unit, at_least / self.pace[who]) / _DRAWS
+        too_fast = np.searchsorted(self.checked, at_least / self.pace[who]) / _DRAWS
         slow_enough = (1 - too_fast) ** (plan.hit.sets + more_gold)
         failed = {"seconds": random.random(len(who)) > slow_enough}
         answers = np.zeros((len(who), 4), np.int64)
@@ -218,53 +225,67 @@ class _People:
         return failed, answers
 
     def _say(self, who: Array, true: Array) -> tuple[Array, Mask]:
-        """What each says of documents of these grades: the grades, and whether it is relevant."""
-        rows = np.take_along_axis(self.edges[who], np.maximum(true, 0)[:, :, None], axis=1)
+        """What each says of gold of these grades: the grades, and whether it is relevant."""
+        answer = self.answer[true]
+        rows = np.take_along_axis(self.edges[who], answer[:, :, None], axis=1)
         said = (self.random.random(true.shape)[:, :, None] >= rows[:, :, :-1]).sum(axis=2)
         # "cannot tell" says the opposite of what is true
         unsure = self.random.random(said.shape) < CANNOT_TELL
         rel = self.relevant_from
-        return np.asarray(said), np.where(unsure, true < rel, said >= rel)
+        return np.asarray(said), np.where(unsure, answer < rel, said >= rel)
 
     def _miss(self, who: Array, true: Array) -> tuple[dict[str, Mask], Array]:
         """The checks that fail on gold sets of these grades, and the answers to them."""
         checks, there = self.plan.checks, true >= 0
         said, relevant = self._say(who, true)
-        level = np.maximum(0, true - self.relevant_from + 1)
+        level = np.where(there, self.level[true], 0)
         row = binary_points(level)
         points = (POINTS[row, relevant.astype(np.int64)] * there).sum(axis=1)
         most = (POINTS[row, (row > 0).astype(np.int64)] * there).sum(axis=1)
         failed = {"binary": points < (checks.binary.at_least - 1e-12) * most}
         if "ndcg" in self.plan.way.checks:
-            # by the grades that were said, equal ones by chance; what is no document comes last
-            key = np.where(there, said + self.random.random(said.shape), -1.0)
-            gain = np.take_along_axis(gains(level) * there, np.argsort(-key, axis=1), axis=1)
-            dcg = (gain / np.log2(2.0 + np.arange(true.shape[1]))).sum(axis=1)
-            kinds, kind = np.unique(np.where(there, level, -1), axis=0, return_inverse=True)
-            ideal = np.array([ideal_dcg(each[each >= 0], checks.ideal) for each in kinds])
-            best = ideal[kind.ravel()]
+            dcg, best = self._rank(said, true)
             failed["ndcg"] = (best > 0) & (dcg < (checks.ndcg.at_least - 1e-12) * best)
-        good, other = there & (true >= self.relevant_from), there & (true < self.relevant_from)
+        good, other = there & (level > 0), there & (level == 0)
         counts = (good & ~relevant, good, other & relevant, other)
         return failed, np.stack([count.sum(axis=1) for count in counts], axis=1)
+
+    def _rank(self, said: Array, true: Array) -> tuple[Floats, Floats]:
+        """What ranks by the grades that were said gain, and what they could, of each set."""
+        there = true >= 0
+        level = np.where(there, self.level[true], 0)
+        # equal grades by chance; what is no document comes last
+        key = np.where(there, said + self.random.random(said.shape), -1.0)
+        gain = np.take_along_axis(gains(level) * there, np.argsort(-key, axis=1), axis=1)
+        dcg = (gain / np.log2(2.0 + np.arange(true.shape[1]))).sum(axis=1)
+        kinds, kind = np.unique(np.where(there, level, -1), axis=0, return_inverse=True)
+        ideal = np.array([ideal_dcg(each[each >= 0], self.plan.checks.ideal) for each in kinds])
+        return dcg, ideal[kind.ravel()]
 
     def _pass_test(self, who: Array, asked: int) -> Mask:
         """Who would pass a test of so many sets now."""
         right, counted = np.zeros(len(who), np.int64), np.zeros(len(who), np.int64)
+        score, ranked = np.zeros(len(who)), np.zeros(len(who), np.int64)
         for _ in range(asked):
             true = self.tests[self.random.integers(0, len(self.tests), len(who))]
             if self.plan.qualification.gold == "one":
                 true = true[:, :1]
-            agrees = self._say(who, true)[1] == (true >= self.relevant_from)
+            said, relevant = self._say(who, true)
+            agrees = relevant == (self.level[true] > 0)
+            if self.plan.test_ranks():
+                dcg, best = self._rank(said, true)
+                score += np.divide(dcg, best, out=np.zeros(len(who)), where=best > 0)
+                ranked += best > 0
             right += (agrees & (true >= 0)).sum(axis=1)
             counted += (true >= 0).sum(axis=1)
-        return right >= (self.plan.qualification.pass_share - 1e-12) * counted
+        enough = right >= (self.plan.qualification.pass_share - 1e-12) * counted
+        return np.asarray(enough & (score >= (self.plan.checks.ndcg.at_least - 1e-12) * ranked))
 
 
 def _padded(plan: Plan, sets: Sequence[Sequence[int]]) -> Array:
-    """Sets of grades as codes of the scale, a row each, -1 behind the last."""
+    """Sets of grades as codes of gold's scale, a row each, -1 behind the last."""
     width = max(map(len, sets), default=0)
     rows = np.full((len(sets), width), -1)
     for row, grades in zip(rows, sets, strict=True):
-        row[: len(grades)] = [plan.scale.grades.index(grade) for grade in grades]
+        row[: len(grades)] = [plan.scale.of_gold.index(grade) for grade in grades]
     return rows

@@ -16,6 +16,7 @@ from qrowd.collection.books.progress import status
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import hierarchy
 from qrowd.collection.material import clarification
+from qrowd.collection.plan.pass_rates import gold_words
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.given import Merger
 from qrowd.io.judgements import read_judgements
@@ -101,8 +102,10 @@ def _composition(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]
             counts[f"judgements that say {grade}"] = int((crowd.grade == code).sum())
     cells = {name: thousands(count) for name, count in counts.items()}
     texts = "with their texts" if plan.release.text else "as ids only"
+    words = gold_words(plan)
     about = (
         f"Grades: {names}; {scale.relevant_from} and higher count as relevant. "
+        f"{f'{words} ' if words else ''}"
         f"Documents are included {texts}. Assessors are numbers drawn at random for this release; "
         "there are no times, reasons or personal data; assessors.tsv has the median seconds of "
         "each and how far answers follow a pattern. checks.tsv has answers to check questions, "
@@ -177,8 +180,10 @@ def _in_phases(work: Work) -> str:
 
 def _checks(plan: Plan) -> list[str]:
     checks = [(_CHECKS[name], getattr(plan.checks, name)) for name in plan.way.checks]
+    of = "on average over a set" if plan.checks.seconds_for == "set" else "for every document"
     return [
-        f"{words} at least {check.at_least:g} (else: {check.action})"
+        f"{words} at least {check.at_least:g}"
+        f"{f' {of}' if check is plan.checks.seconds else ''} (else: {check.action})"
         for words, check in checks
         if check.action != "none" and check.at_least > 0
     ] or ["none"]

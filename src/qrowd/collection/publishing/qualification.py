@@ -12,11 +12,13 @@ campaign's list by an act (`qualify people`).
 from __future__ import annotations
 
 import random
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from sqlalchemy import select
 
@@ -60,6 +62,10 @@ RESULTS = Wanted(
 RANKED = Wanted("results", needed=(*RESULTS.needed, "rank"), stated=True, graded=True)
 _OF_TOPIC = ("topic", "query", "description", "narrative")
 _OF_DOCUMENT = ("doc", "title", "url", "text")
+QUESTION_FORM = (
+    "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2017-11-06/QuestionForm.xsd"
+)
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _OTHERS = "these are results of another campaign, or of a test that has changed since"
 
 
@@ -120,12 +126,6 @@ def sets_of_try(work: Work) -> list[TrySet]:
     return sets
 
 
-def is_ranked(plan: Plan) -> bool:
-    """Whether ranks count: the plan checks them, and all documents of a set have grades."""
-    ranks = "ndcg" in plan.way.checks and plan.checks.ndcg.action != "none"
-    return ranks and plan.qualification.gold == "all"
-
-
 def task_table(work: Work, *, per_set: bool = False) -> Columns:
     """What another platform shows: a row for each document, or for each set of them.
 
@@ -148,6 +148,42 @@ def task_table(work: Work, *, per_set: bool = False) -> Columns:
             rows += [about | {"position": str(at)} | row for at, row in enumerate(told, 1)]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name, "") for row in rows] for name in names}
+
+
+def question_form(work: Work) -> str:
+    """The same as a QuestionForm of Mechanical Turk (Piazzon 2019, Figure 2.5): after each topic a
+    question for every document, called `topic doc`, whose answers are the grades.
+    """
+    form, scale = Element("QuestionForm", xmlns=QUESTION_FORM), work.plan.scale
+    table, told = task_table(work), ""
+    rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]
+    for number, row in enumerate(rows, 1):
+        if row["set"] != told:
+            overview, told = SubElement(form, "Overview"), row["set"]
+            _add(overview, "Title", row["query"] or row["topic"])
+            for name in ("description", "narrative"):
+                _add(overview, "Text", row[name])
+        question = SubElement(form, "Question")
+        _add(question, "QuestionIdentifier", f"{row['topic']} {row['doc']}")
+        _add(question, "DisplayName", f"Question {number}")
+        _add(question, "IsRequired", "true")
+        content = SubElement(question, "QuestionContent")
+        for name in ("title", "url", "text"):
+            _add(content, "Title" if name == "title" else "Text", row[name])
+        answer = SubElement(SubElement(question, "AnswerSpecification"), "SelectionAnswer")
+        _add(answer, "StyleSuggestion", "radiobutton")
+        selections = SubElement(answer, "Selections")
+        for grade, label in zip(scale.grades, scale.names, strict=True):
+            selection = SubElement(selections, "Selection")
+            _add(selection, "SelectionIdentifier", str(grade))
+            _add(selection, "Text", label)
+    indent(form)
+    return tostring(form, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add(parent: Element, name: str, text: str) -> None:
+    if text.strip():
+        SubElement(parent, name).text = _NOT_XML.sub(" ", text)
 
 
 def _text(row: TryDocument) -> str:
@@ -196,7 +232,7 @@ def read_results(work: Work, files: Any, reading: Reading | None = None) -> list
         for number, each in enumerate(test)
         for at, row in each.documents.items()
     }
-    ranked = is_ranked(plan)
+    ranked = plan.test_ranks(elsewhere=True)
     people: dict[str, _Answers] = defaultdict(_Answers)
     for table in tables(files, RANKED if ranked else RESULTS, reading or Reading()):
         for row, (person, place, grade, rank) in enumerate(_rows(table, places, ranked)):
@@ -251,7 +287,9 @@ def _scored(plan: Plan, test: Sequence[TrySet], person: str, said: _Answers) -> 
         }
         of_set = counted_right(plan, each.experts, opinions)
         right, counted = right + of_set[0], counted + of_set[1]
-        if is_ranked(plan) and any(level_of(plan, grade) for grade in each.experts.values()):
+        if plan.test_ranks(elsewhere=True) and any(
+            level_of(plan, grade) for grade in each.experts.values()
+        ):
             ranks = {at: said.ranks.get((number, at), 0.0) for at in each.documents}
             whole = sorted(ranks.values()) == [*range(1, len(ranks) + 1)]
             of_gold = {at: int(ranks[at]) for at in each.experts}
@@ -287,7 +325,7 @@ def chances(work: Work) -> dict[str, float]:
         counted = [level_of(plan, grade) for _, grade in sorted(each.experts.items())]
         levels.append(tuple(counted[:1] if only else counted))
     levels = [each for each in levels if each]
-    ranked = is_ranked(plan) and any(any(each) for each in levels)
+    ranked = plan.test_ranks(elsewhere=True) and any(any(each) for each in levels)
     return {kind.name: passes_test(plan, levels, kind, ranked=ranked) for kind in WORKERS}
 
 

@@ -65,6 +65,8 @@ class About(BaseModel):
     qualification: bool
     justification: str
     seconds_per_document: float
+    #: set: on average over a set; document: for every one
+    seconds_for: str
     #: pay of a batch with which the checks end somebody's work; None where they do not
     screen_out_pay: int | None
     consent: Terms
@@ -99,6 +101,7 @@ def about(work: Work) -> About:
         qualification=bool(plan.qualification.sets),
         justification=plan.techniques.justification,
         seconds_per_document=plan.checks.seconds.at_least,
+        seconds_for=plan.checks.seconds_for,
         screen_out_pay=plan.pay.minor(plan.pay.screen_out)
         if plan.acts("screen-out") or plan.acts(SURELY)
         else None,

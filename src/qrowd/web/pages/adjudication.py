@@ -80,6 +80,7 @@ def home(visit: ExpertVisit) -> Response:
             "waiting": len(waiting.pairs),
             "sampled": waiting.sampled,
             "disputed": waiting.disputed,
+            "missed": waiting.missed,
             "topics": cases.topics(work, expert),
             "objections": cases.disagreements(work),
             "decided": cases.decisions(work, expert)[:RECENT],
@@ -230,6 +231,7 @@ def _seen(work: Work, expert: int, pair_id: int) -> dict[str, Any]:
     usual = max(counts, key=lambda grade: (counts[grade], grade or 0)) if counts else None
     return {
         "votes": votes,
+        "gold": cases.gold_says(work, expert, pair_id),
         "counts": counts,
         "most": max(counts.values(), default=1),
         "usual": usual,
@@ -302,6 +304,7 @@ def decisions(visit: ReaderVisit) -> Response:
             "rate": expert_sample.error_rate(work),
             "sampled": waiting.sampled,
             "disputed": waiting.disputed,
+            "missed": waiting.missed,
             "objections": len(cases.disagreements(work)),
             "decided": cases.decisions(work)[:MOST_DECISIONS],
             "clarified": [(row, clarification.words_of(row)) for row in clarified],

@@ -19,7 +19,7 @@ from qrowd.collection.drafts.launch import launch as launch_draft
 from qrowd.collection.plan.changes import change
 from qrowd.collection.plan.exposure import exposure_of
 from qrowd.collection.plan.forecast import Forecast, Spend, spend_of
-from qrowd.collection.plan.pass_rates import HITS, found_out, nobody_leaves, screens
+from qrowd.collection.plan.pass_rates import HITS, found_out, gold_words, nobody_leaves, screens
 from qrowd.collection.plan.sections import Pay, Plan
 from qrowd.collection.plan.turnout import ITEMS, PER_HOUR
 from qrowd.errors import MissingExtraError, RuleError
@@ -52,6 +52,7 @@ def passing(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         stay=nobody_leaves(draft.plan),
         found_out=found_out(draft.plan, expected.passing) if expected else None,
         exposure=exposed.sentences(draft.plan) if exposed else (),
+        gold_words=gold_words(draft.plan),
         svg=_picture(draft, expected) if expected and expected.passing else "",
         useless=everybody_passes(draft),
         **shared(draft, "passing"),

@@ -13,6 +13,7 @@ from qrowd.collection.drafts.draft import Draft
 from qrowd.collection.judging.offer import Body
 from qrowd.collection.plan.files import documents_beside
 from qrowd.collection.plan.rows import GoldRow
+from qrowd.collection.plan.sections import Grades
 from qrowd.data.documents import Documents
 from qrowd.data.topics import Topic
 from qrowd.errors import InputError
@@ -44,7 +45,7 @@ def sheets(draft: OpenDraft, visit: AdministratorVisit) -> Response:
         "organiser/grade.html.j2",
         topic=topics.get(pairs[0][0], Topic(pairs[0][0])) if pairs else None,
         sheets=[_sheet(visit, draft, document) for _, document in pairs],
-        labels=draft.plan.scale.names,
+        grades=_grades(draft.plan.scale),
         done=len(own_gold.graded(draft)),
         sets=own_gold.sets_made(draft),
         **shared(draft, "gold"),
@@ -54,7 +55,7 @@ def sheets(draft: OpenDraft, visit: AdministratorVisit) -> Response:
 @router.post("/drafts/{key}/gold/grade")
 def keep_grades(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     """Keep the grades, and propose the next documents."""
-    topic, allowed = visit.text("topic"), {str(grade) for grade in draft.plan.scale.grades}
+    topic, allowed = visit.text("topic"), {str(grade) for grade in draft.plan.scale.of_gold}
     pool = {document for name, document in contents.pool_of(draft) if name == topic}
     rows = []
     for name in visit.texts("document"):
@@ -66,6 +67,13 @@ def keep_grades(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     except InputError as error:
         return sheets(draft, visit.with_problem(error, 422))
     return visit.go(f"{address(draft, 'gold')}/grade", message=Text("office.grade.kept"))
+
+
+def _grades(scale: Grades) -> list[tuple[int, str]]:
+    """The grades that can be given, and their names; those of gold alone are numbers."""
+    if scale.gold_grades:
+        return [(grade, str(grade)) for grade in scale.gold_grades]
+    return list(zip(scale.grades, scale.names, strict=True))
 
 
 def _sheet(visit: Visit, draft: Draft, name: str) -> dict[str, str]:

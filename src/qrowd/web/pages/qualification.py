@@ -40,7 +40,7 @@ def _page(visit: CampaignVisit, results: list[Result]) -> Response:
                 (Text(f"office.crowd.{kind.replace(' ', '-')}"), chance)
                 for kind, chance in qualification.chances(work).items()
             ],
-            "with_ranks": qualification.is_ranked(work.plan),
+            "with_ranks": work.plan.test_ranks(elsewhere=True),
             "qualified": len(work.db.scalars(select(listed_person.c.id).where(mine)).all()),
             "luck": qualification.luck(work, results) if results else None,
             "asked": act.foretell(work) if act.new(work) else None,

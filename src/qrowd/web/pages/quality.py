@@ -17,7 +17,9 @@ from qrowd.collection.database.schema import topic
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import gold
 from qrowd.collection.office import documents
+from qrowd.collection.office.acts.sets import contested_sets
 from qrowd.collection.office.todo import weak_gold
+from qrowd.collection.plan.pass_rates import gold_words
 from qrowd.errors import RuleError
 from qrowd.evaluation.measure import measures_of
 from qrowd.quality.suspicion import TYPES
@@ -257,6 +259,8 @@ def gold_sets(visit: ReaderVisit) -> Response:
             "questions": documents.check_questions(work),
             "labels": dict(zip(work.plan.scale.grades, work.plan.scale.names, strict=True)),
             "weak": {row.id for row in weak_gold(rows)},
+            "gold_words": gold_words(work.plan),
+            "contested": contested_sets(work),
             **visit.top(work, "/quality"),
         }
     return visit.show("organiser/gold.html.j2", **data)

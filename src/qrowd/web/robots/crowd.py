@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from qrowd.collection.database.schema import NAMED_PAIRS, PAIR_NAMES, document, gold, pair, topic
 from qrowd.collection.database.store import Store, Work
+from qrowd.collection.judging.gold import right_answer
 from qrowd.collection.people import entry
 from qrowd.collection.plan.turnout import MEDIAN_SECONDS, PER_HOUR
 from qrowd.data.collected import grades_of
@@ -52,10 +53,14 @@ def truth_of(work: Work, truth: Qrels | None = None, prevalence: float = 0.3) ->
         return side[int(chance * 1e6) % len(side)]
 
     joined = NAMED_PAIRS.outerjoin(gold, gold.c.pair_id == pair.c.id)
-    query = select(*PAIR_NAMES, gold.c.grade).select_from(joined).where(work.own(pair))
+    query = (
+        select(*PAIR_NAMES, right_answer(work.plan), gold.c.grade)
+        .select_from(joined)
+        .where(work.own(pair))
+    )
     grades = {
-        (topic, doc): true_grades.get((topic, doc), drawn(topic, doc)) if grade is None else grade
-        for topic, doc, grade in work.db.execute(query)
+        (topic, doc): true_grades.get((topic, doc), drawn(topic, doc)) if grade is None else right
+        for topic, doc, right, grade in work.db.execute(query)
     }
     topics, docs = [topic for topic, _ in grades], [doc for _, doc in grades]
     return Qrels.of(topics, docs, list(grades.values()))

@@ -12,21 +12,29 @@ function fold(title, content) {
   return h("details.examples", h("summary", title), content);
 }
 
+function writtenIn(topic) {
+  return { dir: "auto", lang: topic.language || null };
+}
+
+// What a topic says beside its query.
+export function topicText(topic) {
+  return h(
+    "div.topic-text",
+    writtenIn(topic),
+    topic.category ? h("p.mark", topic.category) : null,
+    prose(topic.description),
+    prose(topic.narrative),
+  );
+}
+
 // Folded to one line on a phone, open elsewhere.
 export function topicOf(topic) {
   const { instructions, examples } = about;
-  const written = { dir: "auto", lang: topic.language || null };
   return h(
     "details.fold",
     { open: isWide() },
-    h("summary", h("h1.query", written, topic.query)),
-    h(
-      "div.topic-text",
-      written,
-      topic.category ? h("p.mark", topic.category) : null,
-      prose(topic.description),
-      prose(topic.narrative),
-    ),
+    h("summary", h("h1.query", writtenIn(topic), topic.query)),
+    topicText(topic),
     instructions ? fold(t("instructions"), prose(instructions)) : null,
     examples.length ? fold(t("examples"), examples.flatMap(prose)) : null,
   );

@@ -2,6 +2,8 @@
 
 import { call } from "./api.js";
 import { announce, button, h, mainButton, prose, show } from "./dom.js";
+import { topicText } from "./parts.js";
+import { Reader } from "./reader.js";
 import * as store from "./store.js";
 import { about, has, label, money, problem, t } from "./texts.js";
 
@@ -101,6 +103,7 @@ export function askAgainBox(agreed) {
 
 export function instructions(way, askAgain, next) {
   const { examples, seconds_per_document: seconds, screen_out_pay: screenOutPay } = about;
+  const timeWords = `instructions.seconds${about.seconds_for === "document" ? ".each" : ""}`;
   show(
     campaignMark(),
     h("h1", t("instructions")),
@@ -110,7 +113,7 @@ export function instructions(way, askAgain, next) {
     examples.map((example, index) =>
       h("section.sheet", h("h3", t("example", { n: index + 1 })), prose(example)),
     ),
-    seconds ? h("p", t("instructions.seconds", { n: seconds })) : null,
+    seconds ? h("p", t(timeWords, { n: seconds })) : null,
     screenOutPay === null ? null : h("p", screenOutWords(screenOutPay)),
     h("p", t("instructions.keys")),
     askAgainBox(askAgain),
@@ -128,8 +131,23 @@ function ownWords(way, { said: grade, value }) {
   return grade === null ? t("cannot") : way.opinion({ grade, value });
 }
 
+// The topic and the document of a check question; one reader for all of them, where it is open.
+function lookInto(reader, set, shown, passage) {
+  const place = h("div");
+  const fold = h("details.look", h("summary", t("review.look")), topicText(set.topic), place);
+  fold.addEventListener("toggle", () => {
+    if (!fold.open) return;
+    for (const other of document.querySelectorAll("details.look[open]")) {
+      if (other !== fold) other.open = false;
+    }
+    place.replaceChildren(reader.root);
+    reader.open(set, shown, passage);
+  });
+  return fold;
+}
+
 // A check question that was missed: the worker may agree with the expert, or say why not.
-function missedCard(way, batch, missed) {
+function missedCard(way, reader, batch, missed) {
   const { place, position } = missed;
   const set = batch.sets.find(({ key }) => key === place);
   const shown = set?.documents.find((each) => each.position === position);
@@ -178,6 +196,7 @@ function missedCard(way, batch, missed) {
     ),
     missed.reason ? h("p", missed.reason) : null,
     missed.passage ? h("blockquote", h("mark", missed.passage)) : null,
+    shown ? lookInto(reader, set, shown, missed.passage) : null,
     choice,
     form,
     state,
@@ -220,15 +239,18 @@ function reviewLead(result, isTest) {
 export function review(way, batch, result, next) {
   const failed = failedChecks(result.failed);
   const isTest = batch.kind === "qualification";
+  const reader = new Reader();
   show(
     campaignMark(),
     h("h1", t(isTest ? "review.title.test" : "review.title")),
     h("p.lead", reviewLead(result, isTest)),
     failed ? h("p.note", failed) : null,
-    result.missed.map((missed) => missedCard(way, batch, missed)),
+    result.missed.map((missed) => missedCard(way, reader, batch, missed)),
     lessons(result),
     h("div.actions", mainButton(t(result.can_submit ? "submit" : "continue"), next)),
   );
+  const first = document.querySelector("details.look");
+  if (first) first.open = true;
 }
 
 function testOutcome(ending) {

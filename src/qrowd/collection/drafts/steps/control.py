@@ -22,7 +22,7 @@ class Gold(Step):
 
     name = "gold"
     after = "target"
-    keys = ("hit.gold", "hit.first_gold")
+    keys = ("hit.gold", "hit.first_gold", "scale.gold_grades", "scale.gold_cuts")
     uploads = ("gold",)
     choices = ("source",)  # arranged: put in sets here; chosen: in the file's own sets; none
 
@@ -63,6 +63,7 @@ class Checks(Step):
         "checks.seconds.at_least",
         "checks.seconds.action",
         "checks.screen_out_after",
+        "checks.seconds_for",
     )
 
 
@@ -76,11 +77,17 @@ class Qualification(Step):
         "qualification.pass_share",
         "qualification.tries",
         "qualification.gold",
+        "qualification.ranks",
     )
     uploads = ("qualification",)
     off: ClassVar = {"qualification.sets": "0"}
     percents = ("qualification.pass_share",)
     choices = ("source",)  # gold: a test is split off it
+
+    def suggest(self, draft: Draft) -> Plan:
+        """Ranks count where sets are ranked."""
+        ranked = "ndcg" in draft.plan.way.checks
+        return set_key(draft.plan, "qualification", "ranks", "always") if ranked else draft.plan
 
     def follow(self, draft: Draft, plan: Plan, form: StepForm) -> Plan:
         """A test out of the gold, if that is wanted."""
@@ -104,5 +111,5 @@ class Techniques(Step):
     after = "qualification"
     uploads = ("questions",)
     percents = ("techniques.expertise_share", "techniques.review_share", "techniques.expert_share")
-    keys = ("techniques.justification", *percents)
+    keys = ("techniques.justification", "techniques.reviews", *percents)
     off: ClassVar = {"techniques.justification": "none", **dict.fromkeys(percents, "0")}

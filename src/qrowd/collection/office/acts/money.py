@@ -55,15 +55,20 @@ class Bonus(Act):
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
-        worker_id, amount = worker_by_number(work, int(stored["worker"])).id, int(stored["amount"])
-        due = {row.id: row.amount for row in ledger.owed(work)}
-        if due.get(worker_id, 0) < amount:
-            raise RuleError("not-allowed", "this bonus was paid already")
-        ledger.post(work, "bonus undone", amount, "owed", "free", worker_id=worker_id)
+        worker_id = worker_by_number(work, int(stored["worker"])).id
+        take_back_bonus(work, worker_id, int(stored["amount"]))
 
     def foretell(self, work: Work) -> Consequence:
         worker_by_number(work, self.worker)
         return self.ask(work, "follows", cost=self.amount)
+
+
+def take_back_bonus(work: Work, worker_id: int, amount: int) -> None:
+    """A worker is not owed a bonus any more; an error where it was paid."""
+    due = {row.id: row.amount for row in ledger.owed(work)}
+    if due.get(worker_id, 0) < amount:
+        raise RuleError("not-allowed", "this bonus was paid already")
+    ledger.post(work, "bonus undone", amount, "owed", "free", worker_id=worker_id)
 
 
 @dataclass(frozen=True)

@@ -6,27 +6,43 @@ import math
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import itemgetter
+from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, func, select
 
+from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
     PAIR_NAMES,
+    Assignment,
     JudgingSet,
     document,
     judging_set,
+    outcome,
     pair,
     topic,
+    worker,
 )
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging import gold
-from qrowd.collection.judging.submission import screened_out_by
+from qrowd.collection.judging.assignments import by_id, move, undo_details
+from qrowd.collection.judging.checks import checked_again
+from qrowd.collection.judging.submission import failed_outcomes, screened_out_by
 from qrowd.collection.material import campaign_rows, clarification
-from qrowd.collection.office.acts.workers import Readmit
+from qrowd.collection.office.acts.batches import take_back
+from qrowd.collection.office.acts.money import take_back_bonus
+from qrowd.collection.office.acts.workers import (
+    Readmit,
+    batch_to_restore,
+    readmitted,
+    undo_readmission,
+)
+from qrowd.collection.people.workers import worker_by_number, worker_of
 from qrowd.collection.plan.files import blank_documents, by_title
 from qrowd.collection.plan.forecast import gold_problem, set_sizes, unpassable
 from qrowd.collection.plan.rows import CampaignRows
+from qrowd.collection.plan.sections import SURELY
 from qrowd.collection.record.act import Act, Consequence, Details, Stored
 from qrowd.collection.record.details import (
     Identifier,
@@ -240,6 +256,158 @@ class RetireGold(Act):
         screened = [self.says("screened-out", n=len(out), workers=who)] if out else []
         asked = self.ask(work, "follows", "left", *screened, n=left, batches=each)
         return replace(asked, offers=tuple(out))
+
+
+class CheckAgain(Act):
+    """Check batches again that failed by a gold set on which an expert decided otherwise.
+
+    The set is retired. Batches that pass now are accepted, and paid where they were not; who would
+    not be screened out without it is let in again. Nobody who passed fails.
+    """
+
+    name = "check again"
+    on = ("gold",)
+    states = ("contested",)
+    subject = "set {set}"
+    results = (("passing", Number()),)
+    unread = ("outcomes", "batches", "bonuses", "readmitted", "failures", "was_open")
+    set: int = detail(Identifier())
+
+    def do(self, work: Work) -> Details:
+        row, again = _gold_set(work, self.set), self.again(work)
+        out = screened_out_by(work, self.set)
+        work.insert_all(outcome, [each for batch in again.outcomes.values() for each in batch])
+        if row.open:
+            _use_gold(work, row.id, in_use=False)
+        batches, bonuses, readmissions = [], [], []
+        for assigned in again.restored:
+            move(work, assigned, "restore")
+            batches.append(undo_details(assigned))
+        for assigned in again.sent_back:
+            # its places went to others: the work is paid, the answers stay void
+            if assigned.pay:
+                ledger.bonus(work, assigned.worker_id, assigned.pay)
+                bonuses.append([assigned.worker_id, assigned.pay])
+        for assigned in (*again.restored, *again.sent_back):
+            _count_failures(work, assigned.worker_id, -1)
+        for number in out:
+            judge = worker_by_number(work, number)
+            if judge.id in again.screened_out:
+                readmissions.append(readmitted(work, judge))
+        return {
+            "passing": len(again.outcomes),
+            "outcomes": again.before,
+            "batches": batches,
+            "bonuses": bonuses,
+            "readmitted": readmissions,
+            "failures": [each.worker_id for each in (*again.restored, *again.sent_back)],
+            "was_open": row.open,
+        }
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        for each in stored["readmitted"]:
+            undo_readmission(work, each)
+        for batch in stored["batches"]:
+            take_back(work, batch, "exclude")
+        for worker_id, amount in stored["bonuses"]:
+            take_back_bonus(work, worker_id, amount)
+        for worker_id in stored["failures"]:
+            _count_failures(work, worker_id, 1)
+        work.insert_all(outcome, stored["outcomes"])
+        if stored["was_open"]:
+            _use_gold(work, int(stored["set"]), in_use=True)
+
+    def again(self, work: Work) -> Rechecked:
+        """What would come of it; an error where there is nothing to check again."""
+        row = _gold_set(work, self.set)
+        if not expert_sample.contested_gold(work, row.id):
+            message = f"no expert has decided otherwise than gold set {row.id} says"
+            raise RuleError("conflict", f"{message}; there is nothing to check again")
+        again = Rechecked.of(work, row.id)
+        if not row.open and not again.outcomes:
+            message = f"no batch that failed by gold set {row.id} would pass"
+            raise RuleError("conflict", f"{message}: nothing is left to check again")
+        return again
+
+    def foretell(self, work: Work) -> Consequence:
+        again, pay = self.again(work), work.plan.pay
+        follows, cost = [self.says("follows")], 0
+        if again.restored:
+            follows.append(self.says("restored", n=len(again.restored)))
+        if again.sent_back:
+            cost += sum(each.pay for each in again.sent_back)
+            values = {"n": len(again.sent_back), "amount": pay.shown(cost)}
+            follows.append(self.says("sent-back", **values))
+        numbers = screened_out_by(work, self.set)
+        judges = [worker_by_number(work, number) for number in numbers]
+        judges = [each for each in judges if each.id in again.screened_out]
+        if judges:
+            who = listed([f"w{each.number}" for each in judges])
+            follows.append(self.says("screened-out", n=len(judges), workers=who))
+            endings = [batch_to_restore(work, each) for each in judges]
+            cost += sum(each.pay - each.earned - each.paid for each in endings if each)
+        if not again.outcomes:
+            follows.append(self.says("nobody"))
+        return self.ask(work, *follows, cost=cost)
+
+
+@dataclass(frozen=True)
+class Rechecked:
+    """What checking batches again comes to that failed by a gold set: outcomes by batch, what was
+    said before; batches that were void by it alone, those sent back, workers screened out by it.
+    """
+
+    outcomes: dict[int, list[dict[str, Any]]]
+    before: list[dict[str, Any]]
+    restored: list[Assignment]
+    sent_back: list[Assignment]
+    screened_out: frozenset[int]
+
+    @classmethod
+    def of(cls, work: Work, set_id: int) -> Rechecked:
+        """The same with experts' decisions in place of what gold says."""
+        scale = work.plan.scale
+        grades = {at: each.grade for at, each in gold.grades_of(work, set_id).items()}
+        grades |= {
+            row.position: scale.gold_of(row.grade)
+            for row in expert_sample.contested_gold(work, set_id)
+        }
+        outcomes = checked_again(work, set_id, grades)
+        columns = [column.name for column in outcome.c if column.name != "id"]
+        restored, sent_back, before = [], [], []
+        screened_out = set()
+        for number, passing in outcomes.items():
+            assigned, names = by_id(work, number), {each["check"] for each in passing}
+            failed = failed_outcomes(work, assigned)
+            mine = [row for row in failed if row.set_id == set_id and row.check in names]
+            before += [{name: getattr(row, name) for name in columns} for row in mine]
+            actions = {row.action for row in mine}
+            if assigned.state == "screened-out":
+                screened_out.add(assigned.worker_id)
+            elif len(failed) > len(mine):
+                continue  # it fails another check all the same
+            elif assigned.state == "excluded" and actions & {"exclude", "screen-out", SURELY}:
+                restored.append(assigned)
+            elif assigned.state == "returned" and "return" in actions:
+                sent_back.append(assigned)
+        return cls(outcomes, before, restored, sent_back, frozenset(screened_out))
+
+
+def contested_sets(work: Work) -> dict[int, list[expert_sample.ContestedGold]]:
+    """Gold sets in use that experts contradict, or by which batches failed that would pass."""
+    rows = expert_sample.contested_gold(work)
+    sets = {row.set_id: [each for each in rows if each.set_id == row.set_id] for row in rows}
+    return {
+        number: held
+        for number, held in sets.items()
+        if held[0].open or Rechecked.of(work, number).outcomes
+    }
+
+
+def _count_failures(work: Work, worker_id: int, more: int) -> None:
+    failures = max(0, worker_of(work, worker_id).failed_hits + more)
+    work.update(worker, worker.c.id == worker_id, failed_hits=failures)
 
 
 def _use_gold(work: Work, number: int, *, in_use: bool) -> None:
