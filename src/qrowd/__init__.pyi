@@ -178,6 +178,7 @@ from qrowd.aggregation.judgements.neighbours import EnoughVotes as EnoughVotes
 from qrowd.aggregation.judgements.mmsr import MMSR as MMSR
 from qrowd.aggregation.judgements.mv import MajorityVote as MajorityVote
 from qrowd.aggregation.judgements.neighbours import NearestNeighbourVote as NearestNeighbourVote
+from qrowd.aggregation.orders.noisy_bt import NoisyBT as NoisyBT
 from qrowd.aggregation.judgements.coins import OneCoin as OneCoin
 from qrowd.aggregation.orders.plackett_luce import PlackettLuce as PlackettLuce
 from qrowd.aggregation.judgements.binmv import QuantisedBinomialVote as QuantisedBinomialVote

@@ -213,6 +213,7 @@ def _(noun: Documents) -> Findings:
 def _(noun: Orders) -> Findings:
     per_pair = np.bincount(noun.pair, minlength=len(noun.pairs))
     tied = (np.diff(noun.ballot) == 0) & (np.diff(noun.place) == 0)  # with the row before
+    tied &= ~noun.unordered[1:]
     findings = Findings(
         "orders",
         {
