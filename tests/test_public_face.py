@@ -15,7 +15,8 @@ import pytest
 
 import qrowd as q
 from qrowd import registry
-from qrowd.errors import DataWarning, FormatError, UnknownNameError, UsageError
+from qrowd.cli.main import main
+from qrowd.errors import DataWarning, FormatError, ScaleError, UnknownNameError, UsageError
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("numpy", "polars", "numba", "scipy", "click", "pandas")
@@ -153,18 +154,67 @@ def test_one_line_each(made: q.Collection, tmp_path: Path) -> None:
         q.merge(made.judgements, "plackett-luce")
 
 
-def test_labels_without_an_order() -> None:
-    rows = [("t1", "w1", "cat"), ("t1", "w2", "cat"), ("t2", "w1", "dog"), ("t2", "w3", "ant")]
+@pytest.mark.filterwarnings("default::qrowd.errors.DataWarning")
+def test_labels_without_an_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [("t1", "w1", "Cat"), ("t1", "w2", "Cat"), ("t2", "w1", "dog"), ("t2", "w3", "ant")]
     frame = pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
+    said = "labels without an order, as numbers: Cat = 0, ant = 1, dog = 2; if they have one"
+    with pytest.warns(DataWarning, match=said):
+        crowd = q.read_judgements(frame)
+    assert crowd.scale == q.Scale((0, 1, 2), words=("Cat", "ant", "dog"))
+    assert crowd.to_polars()["grade"].to_list() == ["Cat", "Cat", "dog", "ant"]
+    merged = q.merge(crowd, "mv", gold={"t2": "dog"})  # numbered as the crowd's are
+    assert merged.qrels().to_polars()["grade"].to_list() == ["Cat", "dog"]
+    assert merged.given.tolist() == [False, True]
+    with pytest.warns(DataWarning), pytest.raises(ScaleError, match="labels that judgements do no"):
+        q.merge(crowd, "mv", gold={"t2": "bird"})
+    with pytest.raises(ScaleError, match="gold has the labels of numbers but judgements have Cat"):
+        q.merge(crowd, "mv", gold=q.Qrels.of(["tasks"], ["t2"], [1]))
+    assert "alpha-ordinal" not in q.agreement(crowd).overall
+    runs = q.RunSet.of(["r"], ["tasks"], ["t1"], [1])
+    for refused in (
+        lambda: q.evaluate(runs, merged, "AP"),
+        lambda: q.evaluate(runs, merged.soft(), "AP"),
+        lambda: crowd.by_assessor(),
+        lambda: merged.ranking(),
+        lambda: crowd.binary(1),
+        lambda: q.agreement(crowd, weights="linear"),
+        lambda: q.study(crowd),
+    ):
+        with pytest.raises(ScaleError, match="labels without one; say what they mean: grades='Cat"):
+            refused()
+    q.save(merged.qrels(), tmp_path / "merged.qrels")
+    with pytest.warns(DataWarning, match="Cat = 0, dog = 1"):
+        again = q.read_qrels(tmp_path / "merged.qrels")
+    assert again.to_polars().rows() == merged.qrels().to_polars().rows()
+    with pytest.raises(ScaleError, match="read gold with the same meaning"):
+        q.score_labels(merged, again)
+    same = q.read_qrels(tmp_path / "merged.qrels", grades=crowd.scale.words)
+    assert q.score_labels(merged, same).given is not None
+    # one command reads all of its files by one numbering
+    q.save(crowd, tmp_path / "crowd.tsv")
+    gold = ["--gold", str(tmp_path / "merged.qrels")]
+    main(["merge", "mv", str(tmp_path / "crowd.tsv"), *gold])
+    assert capsys.readouterr().out == "tasks 0 t1 Cat\ntasks 0 t2 dog\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("yes", "no"),
+        ("Excellent", "Bad"),
+        ("Relevant", "Cat"),
+        ("1", "Cat"),
+        ("2a", "Cat"),
+        ("skip", "Cat"),
+        tuple("abcdef"),
+    ],
+)
+def test_words_that_may_have_an_order_are_asked_for(words: tuple[str, ...]) -> None:
+    rows = [("t", f"d{at}", "w", word) for at, word in enumerate(words)]
+    frame = pl.DataFrame(rows, schema=["topic", "doc", "assessor", "grade"], orient="row")
     with pytest.raises(FormatError, match="--grades nominal if they have no order"):
-        q.merge(frame, "mv")
-    with pytest.warns(DataWarning, match="labels without an order, as numbers: ant = 0, cat = 1"):
-        merged = q.merge(frame, "mv", grades="nominal")
-    assert merged.scale.grades == (0, 1, 2)
-    numbered = pytest.warns(DataWarning, match="labels without an order")
-    with numbered, pytest.raises(UsageError, match="beside gold say what words mean"):
-        q.merge(frame, "mv", gold={"t": {"d": 1}}, grades="nominal")
-    assert merged.qrels().grade[0] == 1
+        q.read_judgements(frame)
 
 
 def test_scores_by_name(made: q.Collection) -> None:

@@ -178,6 +178,7 @@ from qrowd.aggregation.judgements.neighbours import EnoughVotes as EnoughVotes
 from qrowd.aggregation.judgements.mmsr import MMSR as MMSR
 from qrowd.aggregation.judgements.mv import MajorityVote as MajorityVote
 from qrowd.aggregation.judgements.neighbours import NearestNeighbourVote as NearestNeighbourVote
+from qrowd.aggregation.orders.noisy_bt import NoisyBT as NoisyBT
 from qrowd.aggregation.judgements.coins import OneCoin as OneCoin
 from qrowd.aggregation.orders.plackett_luce import PlackettLuce as PlackettLuce
 from qrowd.aggregation.judgements.binmv import QuantisedBinomialVote as QuantisedBinomialVote
@@ -206,6 +207,7 @@ from qrowd.evaluation.measures.average_precision import AP as _AP
 from qrowd.evaluation.measures.diversity import ApIA as _ApIA
 from qrowd.evaluation.measures.cascade import BPM as _BPM
 from qrowd.evaluation.measures.average_precision import Bpref as _Bpref
+from qrowd.evaluation.measures.gain import CG as _CG
 from qrowd.evaluation.measures.cascade import Compat as _Compat
 from qrowd.evaluation.measures.gain import DCG as _DCG
 from qrowd.evaluation.measures.cascade import ERR as _ERR
@@ -249,6 +251,7 @@ AP: _AP
 AP_IA: _ApIA
 BPM: _BPM
 Bpref: _Bpref
+CG: _CG
 Compat: _Compat
 DCG: _DCG
 ERR: _ERR

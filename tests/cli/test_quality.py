@@ -253,3 +253,13 @@ def test_accuracies_by_probabilities_that_merge_wrote(
         run(files, "crowd.tsv", "--probabilities", str(written))
     assert lacking.value.code == 1
     assert "lacks the pairs of" in capsys.readouterr().err
+
+
+def test_one_table_at_a_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.tsv").write_text("topic\tdoc\tassessor\tgrade\nt\ta\tx\t1\nt\ta\ty\t0\n")
+    with pytest.raises(SystemExit) as ended:
+        main(["quality", str(tmp_path / "c.tsv"), "--pairs", "--agreement"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == (
+        "qrowd: --agreement and --pairs print a table each: choose one of them\n"
+    )

@@ -84,6 +84,20 @@ def test_one_ballot_and_a_ballot_of_one(id: str) -> None:
 
 
 @pytest.mark.parametrize("id", IDS)
+def test_a_ballot_of_weight_two_counts_as_two(id: str) -> None:
+    rows = rows_of(ballots=6)
+    again = [(*row[:4], f"{row[4]} again") for row in rows if row[4] == "s3"]
+    twice = q.get(id).fit(orders_of(rows + again))
+    topics, documents, who, places, sets = (list(column) for column in zip(*rows, strict=True))
+    weight = np.where(np.array(sets) == "s3", 2.0, 1.0)
+    weighted = q.Orders.of(topics, documents, who, np.array(places), sets, weight=weight)
+    found = q.get(id).fit(weighted)
+    assert np.allclose(found.worth, twice.worth, atol=1e-6)
+    assert np.allclose(found.deviation, twice.deviation, atol=1e-6)
+    assert not np.allclose(found.worth, q.get(id).fit(orders_of(rows)).worth, atol=1e-4)
+
+
+@pytest.mark.parametrize("id", IDS)
 def test_it_beats_a_coin(id: str) -> None:
     found = q.get(id).fit(orders_of(rows_of(seed=3)))
     number = np.array([int(name[1]) for name in found.pairs.document_names])

@@ -129,4 +129,5 @@ def test_cumulative_gain_has_no_discount() -> None:
     gold = q.Qrels.of(["t"] * 3, list("abc"), [2, 0, 1])
     runs = q.RunSet.of(["r"] * 3, ["t"] * 3, list("cba"), [3.0, 2.0, 1.0])
     values = q.evaluate(runs, gold, ["CG@2", "CG"]).values[:, 0, 0, 0]
+    assert [repr(q.parse_measure(name)) for name in ("CG", "CG@2")] == ["CG", "CG@2"]
     assert values.tolist() == [1.0, 3.0]

@@ -12,7 +12,7 @@ import pytest
 import qrowd as q
 from qrowd.cli import check
 from qrowd.cli.main import main
-from qrowd.errors import DataWarning, InputError, UnknownNameError, UsageError
+from qrowd.errors import DataWarning, InputError, ScaleError, UnknownNameError, UsageError
 from qrowd.io.export import LIKE, TARGETS
 
 LABELS = q.Qrels.of(["q 1", "q 1", "q2"], ["d1", "dé", "d1"], [0, 2, 1])
@@ -214,11 +214,111 @@ def test_words_of_grades(tmp_path: Path) -> None:
     assert second["predictions"][0]["result"][0]["value"] == {"choices": ["gut"]}
 
 
+JUDGED = q.Judgements.of(
+    ["q 1", "q 1", "q 1", "q2", "q2"],
+    ["d1", "d1", "d1", "d1", "d1"],
+    ["0", "1", "gpt", "1", "gpt"],
+    [0, 1, 2, 1, 1],
+    seconds=[1.5, 2, 0.5, 3, 0.5],
+)
+
+
+def test_judgements_go_back_to_label_studio(tmp_path: Path) -> None:
+    """Its annotators' as annotations, all others' as predictions."""
+    like = saved(tmp_path / "export.json", TASKS)
+    path = tmp_path / "back.json"
+    with pytest.warns(
+        DataWarning, match=r"1 assessor \(gpt\): not annotators of the project; thei"
+    ):
+        q.convert(JUDGED, path, "label-studio", like=like)
+    first, second = json.loads(path.read_text())
+    assert [each["completed_by"] for each in first["annotations"]] == [0, 1]
+    assert first["annotations"][0]["lead_time"] == 1.5
+    assert [each["model_version"] for each in first["predictions"]] == ["gpt"]
+    assert second["id"] == 9
+    with pytest.warns(DataWarning, match="grades are words"):
+        back = q.read_judgements(path)
+    assert back.to_polars().select("topic", "doc", "assessor", "grade").rows() == (
+        JUDGED.to_polars().select("topic", "doc", "assessor", "grade").rows()
+    )
+    assert list(back.of_kind("machine").assessors) == ["gpt"]
+    mailed = [dict(each) for each in TASKS]
+    who = {"id": 1, "email": "ann@example.org", "first_name": ""}
+    mailed[0]["annotations"] = [{**TASKS[0]["annotations"][0], "completed_by": who}]
+    by_mail = q.Judgements.of(["q 1"], ["d1"], ["ann@example.org"], [1])
+    q.convert(by_mail, path, "label-studio", like=saved(tmp_path / "mailed.json", mailed))
+    (only,) = json.loads(path.read_text())
+    assert only["annotations"][0]["completed_by"] == {"email": "ann@example.org"}
+
+
+@pytest.mark.parametrize("records", [FLAT, NESTED], ids=["flat", "nested"])
+def test_judgements_go_back_to_argilla(records: list[dict[str, Any]], tmp_path: Path) -> None:
+    crowd = q.Judgements.of(
+        ["q 1", "q 1", "q 1", "q2"],
+        ["d1", "d1", "dé", "d1"],
+        ["u1", "gpt", "u1", "u1"],
+        [1, 2, 0, 2],
+    )
+    like, path = saved(tmp_path / "like.json", records), tmp_path / "back.jsonl"
+    with pytest.warns(DataWarning, match=r"1 assessor \(gpt\): not users of the dataset; a record"):
+        q.convert(crowd, path, "argilla", like=like)
+    back = q.read_judgements(path)
+    assert back.to_polars().select("topic", "doc", "assessor", "grade").rows() == (
+        crowd.to_polars().rows()
+    )
+    assert list(back.of_kind("machine").assessors) == ["gpt"]
+
+
+def test_judgements_in_a_table_of_hugging_face(tmp_path: Path) -> None:
+    path = tmp_path / "crowd.parquet"
+    q.convert(JUDGED, path, "hugging-face")
+    assert q.read_judgements(path).to_polars().rows() == JUDGED.to_polars().rows()
+
+
+@pytest.mark.filterwarnings("ignore::qrowd.errors.DataWarning")
+def test_words_without_an_order_go_back_as_words(tmp_path: Path) -> None:
+    tasks = [task(1, "t", "d", "Cat", "dog"), task(2, "t", "e", "dog", "dog")]
+    like = saved(tmp_path / "like.json", tasks)
+    merged = q.merge(like, "mv")
+    path = tmp_path / "a.json"
+    q.convert(merged, path, "label-studio", like=like)
+    (_, second) = json.loads(path.read_text())
+    assert second["predictions"][0]["result"][0]["value"] == {"choices": ["dog"]}
+    with pytest.raises(ScaleError, match="quepid needs grades that have an order"):
+        q.convert(merged, path, "quepid")
+    q.convert(merged.qrels(), tmp_path / "a.parquet", "hugging-face")
+    again = q.read_qrels(tmp_path / "a.parquet")
+    assert again.to_polars()["grade"].to_list()[1] == "dog"
+
+
+def test_topics_with_one_query(tmp_path: Path) -> None:
+    topics = q.Topics.of({"q 1": "cats", "q2": "cats"})
+    for to in ("quepid", "opensearch"):
+        with pytest.raises(InputError, match="topics q 1 and q2 have the same query, 'cats'"):
+            q.convert(LABELS, tmp_path / "a", to, topics=topics)
+
+
+def test_a_folder_of_beir_is_new(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    q.save(q.Qrels.of(["1"], ["a"], [1]), tmp_path / "a.qrels")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    words = ["convert", str(tmp_path / "a.qrels"), "--to", "beir", "-o", str(folder)]
+    main(words)
+    with pytest.raises(SystemExit):
+        main(words)
+    assert "there is something in this folder (qrels); name a new one" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*words[:2], "-o", str(folder)])
+    assert "this is a folder" in capsys.readouterr().err
+
+
 def test_what_a_format_cannot_hold(tmp_path: Path) -> None:
     crowd = q.Judgements.of(["t"], ["d"], ["a"], [1])
     two = q.RunSet.of(["r", "s"], ["t", "t"], ["d", "d"], [1, 1])
     for noun, to, message in (
         (crowd, "quepid", "quepid cannot hold judgements, .* merge them first"),
+        (crowd, "msmarco", "msmarco cannot hold judgements, .* merge them first"),
+        (q.AssessorTable(q.Index.of(["a"]), {}), "ranx", "ranx cannot hold a table of assessors"),
         (RUN, "opensearch", "opensearch cannot hold runs; it holds qrels"),
         (two, "ranx", "ranx holds one run; there are 2"),
         (LABELS, "lighthouse", "no format to write 'lighthouse'"),

@@ -115,6 +115,11 @@ def test_judgements_with_ranks_are_both(tmp_path: Path, capsys: pytest.CaptureFi
         ("topic\tbetter\tworse\tassessor\nt\ta\ta\tx", ":2: document a against itself"),
         ("topic\tbetter\tworse\tassessor\ttied\nt\ta\tb\tx\t3", ":2: tied must be 0 or 1, got 3"),
         ("topic\tbetter\tassessor\nt\ta\tx", "no column for worse"),
+        ("topic\tbetter\tworse\tassessor\tweight\nt\ta\tb\tx\t0", ":2: the weight of a ballot"),
+        ("left\tright\twinner\na\tb\tc", ":2: the winner must be a, b or tie, got 'c'"),
+        ("left\tright\twinner\na\ta\ta", ":2: document a against itself"),
+        ("left\tright\twinner\n", "there is a header but no row"),
+        ("topic\tdoc\tassessor\tchosen\nt\ta\tx\t2", ":2: chosen must be 0 or 1, got 2"),
     ],
 )
 def test_bad_orders(tmp_path: Path, content: str, said: str) -> None:
@@ -202,5 +207,39 @@ def test_choices_of_the_best(tmp_path: Path) -> None:
     assert orders.place.tolist() == [1, 2, 2]
     assert orders.pairs.document_names[orders.pair[0]] == "b"
     path.write_text("\n".join(rows).replace("\t1", "\t7") + "\n")
-    with pytest.raises(FormatError, match="chosen is 0 or 1, got 7"):
+    with pytest.raises(FormatError, match="chosen must be 0 or 1, got 7"):
         q.read_orders(path)
+
+
+def test_an_arena_keeps_sides_ties_weights_and_times(tmp_path: Path) -> None:
+    path, back = tmp_path / "arena.tsv", tmp_path / "back.tsv"
+    path.write_text(
+        "model_a\tmodel_b\twinner\tjudge\ttimestamp\tweight\n"
+        "x\ty\tmodel_b\tann\t10\t2\ny\tx\ttie (bothbad)\tbob\t11\t1\ny\tx\ty\tann\t12\t0.5\n"
+    )
+    orders = q.read_orders(path)
+    rows = {
+        (row["assessor"], row["time"], row["doc"]): row for row in orders.to_polars().to_dicts()
+    }
+    assert rows["ann", 10, "y"]["place"] == 1
+    assert rows["ann", 10, "y"]["left"] == 0
+    assert rows["ann", 10, "y"]["weight"] == 2
+    assert rows["bob", 11, "x"]["place"] == rows["bob", 11, "y"]["place"] == 1
+    assert rows["bob", 11, "x"]["left"] == 0  # the first row of the ballot is x, which stood right
+    assert rows["ann", 12, "y"]["left"] == 1
+    q.save(orders, back)
+    assert back.read_text().startswith("topic\tleft\tright\twinner\tassessor\ttime")
+    again = q.read_orders(back)
+    assert again.to_polars().rows() == orders.to_polars().rows()
+
+
+def test_choices_of_the_best_come_back(tmp_path: Path) -> None:
+    path, back = tmp_path / "best.tsv", tmp_path / "back.tsv"
+    lines = ["t\ta\tann\ts1\t1", "t\tb\tann\ts1\t0", "t\tc\tann\ts1\t0"]
+    lines += ["t\tb\tann\ts2\t1", "t\td\tann\ts2\t0"]
+    path.write_text("\n".join(["topic\tdoc\tassessor\tset\tchosen", *lines]) + "\n")
+    orders = q.read_orders(path)
+    assert orders.unordered.tolist() == [False, True, True, False, True]
+    assert q.PlackettLuce().fit(orders).details == {"most_tied": 1}
+    q.save(orders, back)
+    assert q.read_orders(back).to_polars().rows() == orders.to_polars().rows()

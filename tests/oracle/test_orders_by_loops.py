@@ -12,6 +12,7 @@ from scipy.optimize import approx_fprime, minimize
 
 import qrowd as q
 from qrowd.aggregation.orders.crowd_bt import _noisy
+from qrowd.aggregation.orders.noisy_bt import _sided
 from qrowd.aggregation.orders.plackett_luce import choices
 
 BALLOTS = [
@@ -181,3 +182,93 @@ def test_borda() -> None:
             tied = sum(places[o] == places[doc] for o in places) - 1
             points[doc].append((below + tied / 2) / (len(places) - 1))
     assert np.allclose(found.worth, [np.mean(points[doc]) for doc in DOCS], atol=1e-12)
+
+
+# left, right and winner of each answer, and minus the log-likelihood that crowd-kit 1.4.2's own
+# NoisyBradleyTerry._compute_log_likelihood has for them (without its regularization)
+SIDED = [
+    *[("w1", "a", "b", "a"), ("w2", "a", "b", "b"), ("w1", "b", "c", "b"), ("w2", "c", "a", "c")],
+    *[("w3", "b", "a", "b"), ("w3", "c", "b", "b"), ("w2", "b", "c", "b"), ("w1", "c", "a", "a")],
+    *[("w3", "a", "c", "c"), ("w2", "b", "a", "b")],
+]
+WORTHS, BIASES, SKILLS = [0.3, -1.0, 0.2], [0.5, -0.7, 1.0], [2.0, 0.1, -0.4]
+CROWD_KIT = 9.615814310516942
+
+
+def sided_orders() -> q.Orders:
+    who, left, right, won = (list(column) for column in zip(*SIDED, strict=True))
+    lost = [a if c == b else b for a, b, c in zip(left, right, won, strict=True)]
+    stood_left = [a == c for a, c in zip(left, won, strict=True)]
+    return q.Orders.of_preferences(
+        ["t"] * len(who), won, lost, who, left=np.array(stood_left, float)
+    )
+
+
+def sided(at: list[float]) -> float:
+    """Minus the log posterior of noisy-bt with its own priors."""
+    worth = dict(zip("abc", at, strict=False))
+    gamma = dict(zip(("w1", "w2", "w3"), at[3:6], strict=True))
+    beta = dict(zip(("w1", "w2", "w3"), at[6:], strict=True))
+
+    def sigma(x: float) -> float:
+        return 1 / (1 + math.exp(-x))
+
+    total = sum(each**2 for each in worth.values()) / 18
+    for each in gamma.values():
+        total -= 10 * math.log(sigma(each)) + math.log(1 - sigma(each))
+    for each in beta.values():
+        total -= math.log(sigma(each)) + math.log(1 - sigma(each))
+    for who, left, right, won in SIDED:
+        y, g = (1 if won == left else -1), sigma(gamma[who])
+        looked = sigma(y * (worth[left] - worth[right]))
+        total -= math.log(g * looked + (1 - g) * sigma(y * beta[who]))
+    return total
+
+
+def test_noisy_bt() -> None:
+    bare = _sided(sided_orders(), None, ((0.0, 0.0), (0.0, 0.0)))
+    assert bare.value(np.array(WORTHS + SKILLS + BIASES)) == pytest.approx(CROWD_KIT, abs=1e-12)
+    assert bare.value(np.zeros(9)) == pytest.approx(10 * math.log(2), abs=1e-12)
+    made = _sided(sided_orders(), 3.0, ((10.0, 1.0), (1.0, 1.0)))
+    point = np.array(WORTHS + SKILLS + BIASES)
+    assert made.value(point) == pytest.approx(sided(point.tolist()), abs=1e-10)
+    gradient, product, _ = made.slope(point)
+    assert np.allclose(gradient, approx_fprime(point, made.value, 1e-7), atol=1e-5)
+    whole = made.hessian(point).toarray()
+    assert np.allclose(whole, np.stack([product(e) for e in np.eye(9)]), atol=1e-10)
+    numeric = [approx_fprime(point, lambda x, k=k: made.slope(x)[0][k], 1e-7) for k in range(9)]
+    assert np.allclose(whole, np.stack(numeric), atol=1e-5)
+    found = q.NoisyBT().fit(sided_orders())
+    best = lowest(sided, [0.0] * 3 + [math.log(10)] * 3 + [0.0] * 3)
+    assert np.allclose(found.worth, best[:3], atol=1e-5)
+    assert np.allclose(found.assessors["left"], 1 / (1 + np.exp(-best[6:])), atol=1e-5)
+
+
+def test_noisy_bt_without_sides_is_crowd_bt_of_half_the_errors() -> None:
+    made = q.Orders.of_preferences(["t"] * 4, list("aaab"), list("bbbc"), ["x"] * 4)
+    bare = _sided(made, 3.0, ((0.0, 0.0), (0.0, 0.0)))
+    other = _noisy(made, 3.0, (0.0, 0.0))
+    gamma = 0.6
+    eta = (1 + gamma) / 2
+    worths = [0.3, -1.0, 0.2]
+    noisy_at = np.array([*worths, math.log(gamma / (1 - gamma)), 0.7])
+    crowd_at = np.array([*worths, math.log(eta / (1 - eta))])
+    assert bare.value(noisy_at) == pytest.approx(other.value(crowd_at), abs=1e-12)
+    assert "as crowd-bt" in " ".join(q.NoisyBT().fit(made).fit.notes)
+
+
+def test_a_choice_of_the_best_says_nothing_of_the_rest() -> None:
+    """By hand: P = e^a / (e^a + e^b + e^c), and no more."""
+    chosen = q.Orders.of(["t"] * 3, list("abc"), ["x"] * 3, np.array([1, 2, 2]), rest=np.ones(3))
+    made, most = choices(chosen, None, 3.0)
+    assert most == 1
+    at = np.array([0.4, -0.3, 1.1])
+    assert made.value(at) == pytest.approx(math.log(np.exp(at).sum()) - at[0], abs=1e-12)
+    couples = chosen.comparisons()
+    assert couples.tied.sum() == 0
+    assert sorted(zip(couples.first.tolist(), couples.second.tolist(), strict=True)) == [
+        (0, 1),
+        (0, 2),
+    ]
+    nobody = q.Orders.of(["t"] * 2, list("ab"), ["x"] * 2, np.array([2, 2]), rest=np.ones(2))
+    assert q.PlackettLuce().fit(nobody).worth.tolist() == [0.0, 0.0]

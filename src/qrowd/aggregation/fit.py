@@ -247,7 +247,13 @@ class Fitting:
 
 def _check(method: Any, judgements: Judgements, given: Given) -> None:
     card = method.card
+    if not card.nominal:
+        judgements.scale.require_order(card.id)
     if card.grades == "binary" and len(judgements.scale) != 2:
+        if judgements.scale.words:
+            raise ScaleError(
+                f"{card.id} merges two labels, got {', '.join(judgements.scale.words)}"
+            )
         raise ScaleError(
             f"{card.id} merges two grades, got {' '.join(map(str, judgements.scale.grades))}; say "
             f"from which grade on a pair is relevant: judgements.binary(at_least=...), on the "

@@ -16,7 +16,6 @@ from qrowd.data.scores import Scores
 from qrowd.errors import UsageError
 from qrowd.evaluation import engine
 from qrowd.evaluation.measure import Measure, measures_of
-from qrowd.io.grades import NOMINAL
 from qrowd.io.judgements import ONE_TOPIC, read_judgements
 from qrowd.io.qrels import read_qrels, read_subtopics
 from qrowd.io.runs import read_runs
@@ -33,7 +32,7 @@ def merge(
 
     Judgements and gold are nouns, paths, data frames or dictionaries; `method` is a spec, the name
     of its class, or a value (`q.DawidSkene(max_iter=50)`). `reading` is what `read_judgements`
-    takes: `grades="nominal"` for labels without an order, `columns=...`.
+    takes: `grades={"good": 1, "bad": 0}`, `columns=...`.
 
     >>> import polars as pl, qrowd as q
     >>> frame = pl.DataFrame(
@@ -47,19 +46,17 @@ def merge(
     crowd: Any = judgements if _is_noun(judgements) else read_judgements(judgements, **reading)
     trusted: Any = gold
     if gold is not None and not _is_noun(gold):
-        words = reading.get("grades")
-        if words == NOMINAL:
-            raise UsageError("beside gold say what words mean, so that it is the same in both")
+        words = crowd.scale.words or reading.get("grades")
         if type(gold).__name__ == "Series":  # of pandas, as crowd-kit has gold: labels by task
             gold = gold.rename("label").rename_axis("task").reset_index()
         if list(crowd.topics) == [ONE_TOPIC]:  # tasks have no topics
+            import polars as pl
+
             if isinstance(gold, Mapping) and not any(isinstance(v, Mapping) for v in gold.values()):
-                gold = {ONE_TOPIC: gold}
-            elif hasattr(gold, "assign"):
+                gold = pl.DataFrame({"doc": list(gold), "grade": list(gold.values())})
+            if hasattr(gold, "assign"):
                 gold = gold.assign(topic=ONE_TOPIC)
             elif hasattr(gold, "with_columns"):
-                import polars as pl
-
                 gold = gold.with_columns(topic=pl.lit(ONE_TOPIC))
         trusted = read_qrels(gold, grades=words)
     if not isinstance(trusted, Qrels | None):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -151,6 +151,130 @@ def _direction(
             break
         towards = scaled + power / old * towards
     return step
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Minus the log posterior of comparisons, each of which depends on one sum of worths and on one
+    parameter of its assessor in each further block.
+
+    `blocks[k] @ parameters of k` are the sums. Worths have a normal prior of this precision, the
+    others are logits of shares with a Beta distribution each.
+    """
+
+    blocks: tuple[Any, ...]
+    weight: Floats
+    precision: Floats
+    priors: tuple[tuple[float, float], ...]
+
+    def gain(self, *sums: Floats) -> Floats:
+        """The log-likelihood of each comparison."""
+        raise NotImplementedError
+
+    def derivatives(self, *sums: Floats) -> tuple[list[Floats], list[list[Floats]]]:
+        """Of the log-likelihood by each sum, and by any two."""
+        raise NotImplementedError
+
+    def _split(self, at: Floats) -> list[Floats]:
+        ends = np.cumsum([block.shape[1] for block in self.blocks])[:-1]
+        return np.split(at, ends)
+
+    def _sums(self, at: Floats) -> list[Floats]:
+        return [block @ part for block, part in zip(self.blocks, self._split(at), strict=True)]
+
+    def value(self, at: Floats) -> float:
+        """Minus the log posterior."""
+        worths, *logits = self._split(at)
+        total = float(self.weight @ self.gain(*self._sums(at)))
+        for (right, wrong), logit in zip(self.priors, logits, strict=True):
+            total += float((right * logit - (right + wrong) * np.logaddexp(0, logit)).sum())
+        return 0.5 * float(self.precision @ worths**2) - total
+
+    def _prior_curve(self, at: Floats) -> Floats:
+        from scipy.special import expit
+
+        curves = [self.precision]
+        for (right, wrong), logit in zip(self.priors, self._split(at)[1:], strict=True):
+            share = expit(logit)
+            curves.append((right + wrong) * share * (1 - share))
+        return np.concatenate(curves)
+
+    def slope(self, at: Floats) -> tuple[Floats, Callable[[Floats], Floats], Floats]:
+        """Gradient, product with the Hessian, and a diagonal like the Hessian's."""
+        from scipy.special import expit
+
+        first, second = self.derivatives(*self._sums(at))
+        back = [block.T.tocsr() for block in self.blocks]
+        worths, *logits = self._split(at)
+        prior = [self.precision * worths]
+        for (right, wrong), logit in zip(self.priors, logits, strict=True):
+            prior.append((right + wrong) * expit(logit) - right)
+        rows = [
+            own - block @ (self.weight * each)
+            for own, block, each in zip(prior, back, first, strict=True)
+        ]
+        curve = self._prior_curve(at)
+
+        def product(vector: Floats) -> Floats:
+            moved = self._sums(vector)
+            parts = [
+                block @ (self.weight * sum(by * m for by, m in zip(row, moved, strict=True)))
+                for block, row in zip(back, second, strict=True)
+            ]
+            return np.asarray(curve * vector - np.concatenate(parts))
+
+        diagonal = [
+            block.multiply(block) @ np.abs(self.weight * second[k][k])
+            for k, block in enumerate(back)
+        ]
+        return np.concatenate(rows), product, np.maximum(np.concatenate(diagonal) + curve, 1e-8)
+
+    def hessian(self, at: Floats) -> Any:
+        """The Hessian as a sparse matrix."""
+        from scipy.sparse import block_array, diags_array
+
+        _, second = self.derivatives(*self._sums(at))
+        blocks = [
+            [
+                left.T @ diags_array(-self.weight * second[k][other]) @ right
+                for other, right in enumerate(self.blocks)
+            ]
+            for k, left in enumerate(self.blocks)
+        ]
+        return (block_array(blocks) + diags_array(self._prior_curve(at))).tocsr()
+
+
+class Noisy(NamedTuple):
+    """Comparisons of who may err: tied ones count both ways, half each."""
+
+    differences: Any  # @ worths
+    of_assessor: Any
+    weight: Floats
+    left: Floats  # 1: the better one stood left, 0: right, NaN: not known
+
+
+def noisy_comparisons(orders: Orders) -> Noisy:
+    """Any two documents of a ballot, which are not independent: 2 / m each in a ballot of m."""
+    from scipy.sparse import csr_array
+
+    pairs = orders.comparisons()
+    tied, ballot = pairs.tied, pairs.ballot
+    weight = np.where(tied, 0.5, 1.0) * 2.0 / orders.sizes[ballot] * orders.weights[ballot]
+    left = np.full(len(tied), np.nan) if orders.left is None else orders.left[ballot]
+
+    def rows(column: Codes, width: int) -> Any:
+        n = len(column)
+        return csr_array((np.ones(n), column, np.arange(n + 1)), shape=(n, width))
+
+    first = rows(np.append(pairs.first, pairs.second[tied]), len(orders.pairs))
+    second = rows(np.append(pairs.second, pairs.first[tied]), len(orders.pairs))
+    assessor = orders.assessor[np.append(ballot, ballot[tied])]
+    return Noisy(
+        (first - second).tocsr(),
+        rows(assessor, len(orders.assessors)),
+        np.append(weight, weight[tied]),
+        np.append(left, 1 - left[tied]),
+    )
 
 
 DENSE = 2000

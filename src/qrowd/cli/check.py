@@ -14,6 +14,7 @@ import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.output import put, show, show_json, warn
 from qrowd.errors import InputError, UsageError
+from qrowd.io.atomic import refuse_unwritable
 from qrowd.rendering import table_of
 
 if TYPE_CHECKING:
@@ -172,6 +173,8 @@ def convert(
     """
     if to and (not output or as_json):
         raise UsageError(f"--to {to} writes a file: name it with -o, without --json")
+    if output and to != "beir":
+        refuse_unwritable(output)
     if like and not to:
         raise UsageError("--like goes with --to, which was not given")
     checked = Checked(files)

@@ -17,9 +17,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 _CHECKED = "_checks_files"
 
 
-def writable(_: click.Context, __: click.Parameter, path: str | None) -> str | None:
+def writable(ctx: click.Context, _: click.Parameter, path: str | None) -> str | None:
     """A callback of options that name a file to write; it also tells these options from others."""
-    if path and path != "-":
+    may_be_folder = any(each.name == "to" for each in ctx.command.params)  # convert looks itself
+    if path and path != "-" and not (may_be_folder and Path(path).is_dir()):
         refuse_unwritable(path)
     return path
 

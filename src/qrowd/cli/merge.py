@@ -242,11 +242,16 @@ def _course(merged: q.Merged) -> str:
 def _outcome(merged: q.Merged, ties: str, seed: int) -> str:
     scale = merged.scale
     grades = merged.grades(ties, seed)
-    counts = [f"{int((grades == g).sum())} of grade {g}" for g in scale.grades]
+    shown = scale.words or [f"grade {grade}" for grade in scale.grades]
+    counts = [
+        f"{int((grades == g).sum())} of {name}" for g, name in zip(scale.grades, shown, strict=True)
+    ]
     tied = int((merged.grades("relevant") != merged.grades("nonrelevant")).sum())
     rule = f"{ties}, seed {seed}" if ties == "coin" else ties
     decided = f"{counted(tied, 'tie')} decided ({rule})" if tied else "no ties"
     relevant = f"relevant from {scale.relevant_from} on (--rel)"
-    if all(scale.relevant):
+    if scale.words:
+        relevant = "labels without an order"
+    elif all(scale.relevant):
         relevant += f", so every grade: is --rel {scale.grades[0] + 1} meant?"
     return f"{len(grades)} pairs: {', '.join(counts)}; {relevant}; {decided}"

@@ -69,6 +69,16 @@ class Options:
         for name, stated, job, asked in strays:
             if stated and not asked:
                 raise UsageError(f"{name} goes with {job}, which was not given")
+        tables = {
+            "--by": bool(self.by),
+            "--consensus": self.consensus,
+            "--agreement": self.agreeing,
+            "--pairs": self.of_pairs,
+            "--independence": self.independent,
+        }
+        asked_for = [name for name, stated in tables.items() if stated]
+        if len(asked_for) > 1:
+            raise UsageError(f"{' and '.join(asked_for)} print a table each: choose one of them")
 
 
 def _bound(flag: str, default: float, score: str) -> Callable[[Any], Any]:

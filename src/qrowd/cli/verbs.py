@@ -45,7 +45,10 @@ class Command(click.Command):
         for old, new in ctx.meta.get("qrowd.old", {}).items():
             word = f"called {new} now" if new else "a positional argument now: leave the option out"
             say(f"note: {old} is {word}")
-        return super().invoke(ctx)
+        from qrowd.io.grades import same_labels  # not for help: it imports numpy
+
+        with same_labels():
+            return super().invoke(ctx)
 
     def _in_new_spelling(self, ctx: click.Context, args: list[str]) -> list[str]:
         single = {

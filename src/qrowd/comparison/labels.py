@@ -244,8 +244,10 @@ def _belief(
 ) -> _Labels:
     if isinstance(merged, Qrels):
         grade = np.maximum(merged.grade, 0).astype(np.int8)
-        scale = Scale.of(grade)
-        if isinstance(gold, Qrels) and len(scale) > 2:  # merged labels may lack a grade by chance
+        scale = merged.scale if merged.words else Scale.of(grade)
+        if (
+            not merged.words and isinstance(gold, Qrels) and len(scale) > 2
+        ):  # merged labels may lack a grade by chance
             scale = Scale.of(np.concatenate([grade, np.maximum(gold.grade, 0)]))
         certain = _certain(merged.pairs, scale.codes(grade), scale)
         return replace(certain, given=_given(merged))
@@ -280,6 +282,7 @@ def _truth(gold: Qrels | SoftQrels, scale: Scale) -> _Labels:
             raise scale.misfit(gold.scale, "merged labels")
         codes = tied_argmax(gold.p, gold.pairs)
         return _Labels(gold.pairs, scale, gold.p, codes, np.zeros(len(gold), np.bool_))
+    scale.require_words(gold.words, "merged labels")
     return _certain(gold.pairs, scale.codes_of_gold(gold.grade, "merged labels"), scale)
 
 

@@ -62,6 +62,7 @@ class Given:
         """
         if self.gold is None:
             return judgements, np.full(len(judgements.pairs), UNKNOWN, np.int8)
+        judgements.scale.require_words(self.gold.words)
         gold = judgements.scale.codes_of_gold(self.gold.grade)
         judgements = judgements.with_pool(self.gold.pairs)
         codes = np.full(len(judgements.pairs), UNKNOWN, np.int8)

@@ -177,7 +177,7 @@ class Judgements(Pooled, Framed):
         columns: dict[str, Coded | Array] = {
             **self.pairs.frame_columns(self.pair),
             "assessor": Coded(self.assessors, self.assessor),
-            "grade": np.array(self.scale.grades, np.int8)[self.grade],
+            "grade": self._shown_grades[self.grade],
         }
         extras = {name: getattr(self, name) for name in _EXTRAS}
         columns |= {name: extra for name, extra in extras.items() if extra is not None}
@@ -185,6 +185,11 @@ class Judgements(Pooled, Framed):
             words, codes = Index.encode(self.kinds)
             columns["kind"] = Coded(words, codes[self.assessor])
         return columns
+
+    @property
+    def _shown_grades(self) -> Array:
+        words, grades = self.scale.words, self.scale.grades
+        return np.array(words, object) if words else np.array(grades, np.int8)
 
     def __len__(self) -> int:
         return len(self.pair)
@@ -246,6 +251,7 @@ class Judgements(Pooled, Framed):
 
     def binary(self, at_least: int) -> Judgements:
         """The same judgements with two grades: 1 from `at_least` on, else 0."""
+        self.scale.require_order("a cut")
         cut = (np.array(self.scale.grades) >= at_least).astype(np.int8)
         return replace(self, grade=cut[self.grade], scale=BINARY)
 
@@ -397,6 +403,7 @@ class Judgements(Pooled, Framed):
         """One qrels per assessor; of repeated judgements the latest counts, else the commonest."""
         from qrowd.data.qrels import QrelsSet
 
+        self.scale.require_order("relevance")
         return QrelsSet.of_judgements(self)
 
 

@@ -97,7 +97,8 @@ class Merged(Pooled, Framed):
 
     def qrels(self, ties: str | None = None, seed: int = 0) -> Qrels:
         """Hard qrels over the whole pool; ties as in `grades`."""
-        return Qrels(self.pairs, self.grades(ties, seed), self.label_provenance(ties, seed))
+        provenance = self.label_provenance(ties, seed)
+        return Qrels(self.pairs, self.grades(ties, seed), provenance, self.scale.words)
 
     def __getitem__(self, topics: Index) -> Merged:
         """The belief about these topics only."""
@@ -120,6 +121,7 @@ class Merged(Pooled, Framed):
 
     def binary(self, at_least: int) -> Merged:
         """The same belief about two grades: 1 from `at_least` on, else 0."""
+        self.scale.require_order("relevance")
         yes = np.array(self.scale.grades) >= at_least
         p = self.posterior[:, yes].sum(axis=1)
         samples = None if self.samples is None else yes[self.samples].astype(np.int8)
@@ -142,6 +144,7 @@ class Merged(Pooled, Framed):
         """The consensus ranking as a run: each topic's documents by their expected grade, equal
         ones by a fair coin (the same for the same seed, topic and document).
         """
+        self.scale.require_order("a ranking")
         expected = self.posterior @ np.array(self.scale.grades, np.float64)
         return run_of(self.pairs, np.asarray(expected), name, seed)
 
@@ -157,6 +160,7 @@ class Merged(Pooled, Framed):
         their fate; else every pair on its own, from its probabilities, which leaves out what is
         uncertain about the assessors, and is noted.
         """
+        self.scale.require_order("relevance")
         if n < 1:
             raise ParameterError(f"draws: n must be at least 1, got {n}")
         if n * len(self.pairs) > MOST_CELLS:

@@ -18,6 +18,7 @@ from qrowd.errors import InputError
 
 _Names = Sequence[str] | Names
 NO_EXTRAS: Mapping[str, Array | None] = MappingProxyType({})
+EXTRAS = ("time", "seconds", "weight", "rest", "left")  # numbers that a ballot may have
 
 
 class Comparisons(NamedTuple):
@@ -37,6 +38,9 @@ class Orders(Pooled, Framed):
     places are dense (1, 2, 2, 3). The rows of ballot b start at `starts[b]`; of each ballot the
     `assessor` is known and, where somebody said so, the name of the `set` of documents, the `time`
     and the `seconds`. A ranking of five documents is a ballot of five, a preference one of two.
+    A ballot with the `weight` 2 counts as two. Where `rest` is 1, those at the last place are what
+    was left when the others had been chosen: below these, in no known order. `left` is 1 where the
+    document of the ballot's first row stood left of the other one, 0 where it stood right.
     `pairs` is the pool: it may hold pairs that nobody ranked.
     """
 
@@ -49,12 +53,15 @@ class Orders(Pooled, Framed):
     set: Names = field(default_factory=arrays.no_texts)
     time: Floats | None = None
     seconds: Floats | None = None
+    weight: Floats | None = None
+    rest: Floats | None = None
+    left: Floats | None = None
 
     def __post_init__(self) -> None:
         arrays.freeze_fields(
             self, assessor=np.int32, starts=np.int64, pair=np.int32, place=np.int32
         )
-        arrays.freeze_fields(self, time=np.float64, seconds=np.float64)
+        arrays.freeze_fields(self, **dict.fromkeys(EXTRAS, np.float64))
         object.__setattr__(self, "set", arrays.texts("set", self.set, len(self.assessor)))
         arrays.check_codes("pair", self.pair, len(self.pairs), len(self.place))
         arrays.check_codes("assessor", self.assessor, len(self.assessors), len(self.starts) - 1)
@@ -72,11 +79,14 @@ class Orders(Pooled, Framed):
         *,
         time: Array | None = None,
         seconds: Array | None = None,
+        weight: Array | None = None,
+        rest: Array | None = None,
     ) -> Self:
         """Orders from columns, in any row order.
 
         The rows of one assessor and set are a ballot; without a set, those of one assessor and
-        topic. `time` and `seconds` are those of the ballot, the latest and the most of its rows.
+        topic. `time`, `seconds`, `weight` and `rest` are those of the ballot, the largest of its
+        rows.
 
         >>> import qrowd as q
         >>> q.Orders.of(["t"] * 3, ["a", "b", "c"], ["ann"] * 3, [1, 2, 2])
@@ -84,7 +94,7 @@ class Orders(Pooled, Framed):
         """
         indexes, codes = encode_columns(topics, documents, assessors)
         coded_sets = Index.encode(sets if sets is not None else [""] * len(codes[0]))
-        extras = {"time": time, "seconds": seconds}
+        extras = {"time": time, "seconds": seconds, "weight": weight, "rest": rest}
         return cls.from_codes(indexes, codes, np.asarray(places), coded_sets, extras)
 
     @classmethod
@@ -143,13 +153,18 @@ class Orders(Pooled, Framed):
         tied: Mask | None = None,
         time: Array | None = None,
         seconds: Array | None = None,
+        weight: Array | None = None,
+        left: Array | None = None,
     ) -> Self:
-        """Orders from preferences, a ballot of two each; `tied` ones prefer neither."""
+        """Orders from preferences, a ballot of two each; `tied` ones prefer neither. `left` says
+        whether the better one stood left.
+        """
         n = len(topics)
         indexes, codes = encode_columns(topics, [*better, *worse], assessors)
         topic, document, assessor = codes
         coded = (topic, document[:n], document[n:], assessor)
-        return cls.from_couples(indexes, coded, tied, {"time": time, "seconds": seconds})
+        extras = {"time": time, "seconds": seconds, "weight": weight, "left": left}
+        return cls.from_couples(indexes, coded, tied, extras)
 
     @classmethod
     def from_couples(
@@ -172,6 +187,10 @@ class Orders(Pooled, Framed):
         n, document = len(topic), np.concatenate([better, worse])
         pairs, pair = Pairs.from_codes(topics, documents, np.tile(topic, 2), document)
         second = np.full(n, 2) if tied is None else np.where(tied, 1, 2)
+        left = extras.get("left")
+        if left is not None:  # of tied ones the first row has the lower code
+            turned = (second == 1) & (better > worse)
+            extras = {**extras, "left": np.where(turned, 1 - np.asarray(left), left)}
         rows = (np.tile(np.arange(n), 2), pair, np.concatenate([np.ones(n, np.int64), second]))
         return cls._sorted(pairs, assessors, rows, (assessor, arrays.no_texts()), extras)
 
@@ -197,6 +216,13 @@ class Orders(Pooled, Framed):
         order = np.lexsort((pair, place, ballot))
         ballot, pair, place = ballot[order], pair[order], _dense(ballot[order], place[order])
         starts = arrays.starts_of(ballot, len(assessor))
+        weight = extras.get("weight")
+        if weight is not None:
+            given = np.asarray(weight, np.float64)
+            arrays.refuse_rows(
+                ~(np.isfinite(given) & (given > 0))[ballot[np.argsort(order)]],
+                lambda _: "the weight of a ballot must be a number above 0",
+            )
         names = assessors.names[assessor] if len(assessor) else named
         _refuse_twice(ballot, pair, order, pairs, names)
         ranked = _ballot_order(pairs, assessor, named, extras, (ballot, pair, place), starts)
@@ -244,18 +270,31 @@ class Orders(Pooled, Framed):
         return bool((self.sizes == 2).all()) and not any(self.set)
 
     def frame_columns(self) -> dict[str, Coded | Array]:
-        """`topic doc assessor place`, then `set time seconds` where they are known."""
+        """`topic doc assessor place`, then `set` and what else is known of a ballot."""
         columns: dict[str, Coded | Array] = {
             **self.pairs.frame_columns(self.pair),
             "assessor": Coded(self.assessors, self.assessor[self.ballot]),
             "place": self.place,
         }
         columns |= {"set": self.set[self.ballot]} if any(self.set) else {}
-        extras = {"time": self.time, "seconds": self.seconds}
+        extras = {name: getattr(self, name) for name in EXTRAS}
         return columns | {n: each[self.ballot] for n, each in extras.items() if each is not None}
 
+    @cached_property
+    def weights(self) -> Floats:
+        """How much each ballot counts."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    @cached_property
+    def unordered(self) -> Mask:
+        """Which rows are the rest of their ballot, in no known order."""
+        if self.rest is None:
+            return np.zeros(len(self.pair), np.bool_)
+        last = self.place[self.starts[1:] - 1]
+        return (self.rest == 1)[self.ballot] & (self.place == last[self.ballot])
+
     def comparisons(self) -> Comparisons:
-        """Any two documents of each ballot; rows are in the order of places already."""
+        """Any two documents of each ballot, except of its rest; rows are in the order of places."""
         parts = [np.zeros((3, 0), np.int64)]
         sizes = self.sizes
         for size in np.unique(sizes):
@@ -266,6 +305,7 @@ class Orders(Pooled, Framed):
             parts.append(np.stack([ballot, (rows + better).ravel(), (rows + worse).ravel()]))
         ballot, first, second = np.concatenate(parts, axis=1)
         order = np.argsort(ballot, kind="stable")
+        order = order[~self.unordered[first[order]]]
         ballot, first, second = ballot[order].astype(np.int32), first[order], second[order]
         tied = self.place[first] == self.place[second]
         return Comparisons(ballot, self.pair[first], self.pair[second], tied)
@@ -290,8 +330,7 @@ class Orders(Pooled, Framed):
             pair=self.pair[rows],
             place=self.place[rows],
             set=self.set[ballots],
-            time=None if self.time is None else self.time[ballots],
-            seconds=None if self.seconds is None else self.seconds[ballots],
+            **{name: each[ballots] for name in EXTRAS if (each := getattr(self, name)) is not None},
         )
 
     def __getitem__(self, topics: Index) -> Orders:

@@ -26,12 +26,14 @@ NOT_JUDGED = -128
 class Qrels(Pooled, Framed):
     """One grade per pair. `grade` holds grades as files have them, not codes.
 
-    `provenance` says where merged labels come from, where that is known.
+    `provenance` says where merged labels come from, where that is known. Labels without an order
+    have `words`, one for each grade from 0 on.
     """
 
     pairs: Pairs
     grade: Grades
     provenance: Provenance | None = None
+    words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         grade = np.asarray(self.grade)
@@ -90,13 +92,14 @@ class Qrels(Pooled, Framed):
         return f"Qrels({len(self)} pairs of {len(self.topics)} topics; grades {self.scale})"
 
     def frame_columns(self) -> dict[str, Coded | Array]:
-        """`topic doc grade`."""
-        return {**self.pairs.frame_columns(), "grade": self.grade}
+        """`topic doc grade`, which is a word where labels are."""
+        grade: Array = np.array(self.words, object)[self.grade] if self.words else self.grade
+        return {**self.pairs.frame_columns(), "grade": grade}
 
     @property
     def scale(self) -> Scale:
-        """The scale of the grades that occur."""
-        return Scale.of(self.grade)
+        """The scale of the grades that occur, or of all words."""
+        return Scale.of_words(self.words) if self.words else Scale.of(self.grade)
 
     def __getitem__(self, topics: Index | str) -> Qrels:
         """The qrels of these topics, or of one."""

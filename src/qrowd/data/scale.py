@@ -19,10 +19,12 @@ class Scale:
     """An ordered tuple of whole-number grades; `relevant_from` is the lowest relevant one.
 
     Methods see *codes*, the positions 0..K-1 in `grades`; grades are what files and people see.
+    Labels without an order have `words`, one for each grade, and none of them is relevant.
     """
 
     grades: tuple[int, ...]
     relevant_from: int = 1
+    words: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if list(self.grades) != sorted(set(self.grades)) or len(self.grades) < 2:
@@ -40,21 +42,48 @@ class Scale:
             seen |= {0}
         return cls(tuple(sorted(int(grade) for grade in seen)), relevant_from)
 
+    @classmethod
+    def of_words(cls, words: tuple[str, ...]) -> Self:
+        """The scale of labels without an order."""
+        words = words if len(words) > 1 else (*words, "other")
+        return cls(tuple(range(len(words))), 1, words)
+
     def __len__(self) -> int:
         return len(self.grades)
 
     def __str__(self) -> str:
+        if self.words:
+            return f"{', '.join(self.words)} (labels without an order)"
         return " ".join(map(str, self.grades)) + f" (relevant from {self.relevant_from})"
+
+    def require_order(self, what: str) -> None:
+        """An error where these are labels without an order."""
+        if self.words:
+            listed = ",".join(f"{word}=NUMBER" for word in self.words)
+            raise ScaleError(
+                f"{what} needs grades that have an order, and these are labels without one; say "
+                f"what they mean: grades='{listed}', on the command line --grades"
+            )
+
+    def require_words(self, words: tuple[str, ...], whose: str = "judgements") -> None:
+        """An error unless gold has the same words for the same numbers, as far as both know."""
+        both = min(len(words), len(self.words))
+        if words[:both] != self.words[:both] or bool(words) != bool(self.words):
+            raise ScaleError(
+                f"gold has the labels {', '.join(words) or 'of numbers'} but {whose} have "
+                f"{', '.join(self.words) or 'numbers'}; read gold with the same meaning: "
+                "grades=judgements.scale.words, on the command line --grades 'WORD=NUMBER,...'"
+            )
 
     @property
     def binary(self) -> bool:
         """Whether there are two grades, one of them relevant."""
-        return len(self.grades) == 2 and self.grades[0] < self.relevant_from <= self.grades[1]
+        return len(self.grades) == 2 and self.relevant.tolist() == [False, True]
 
     @property
     def relevant(self) -> Mask:
         """Which codes are relevant."""
-        return np.array(self.grades) >= self.relevant_from
+        return (np.array(self.grades) >= self.relevant_from) & (not self.words)
 
     def log_odds(self, p: Floats) -> Floats:
         """The log odds of relevance, from the probabilities p[pairs, grades].
@@ -94,6 +123,9 @@ class Scale:
 
     def misfit(self, gold: Scale, whose: str = "judgements") -> ScaleError:
         """What to say of gold that is on another scale than these grades are."""
+        if self.words:
+            listed = ", ".join(self.words)
+            return ScaleError(f"gold has labels that {whose} do not have, which are {listed}")
         cut = "say from which grade on gold is relevant: gold.binary(at_least=...), on the command "
         cut += "line --gold-rel"
         both = "make both binary, each by .binary(at_least=...), on the command line --rel and "

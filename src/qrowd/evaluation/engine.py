@@ -107,6 +107,8 @@ def evaluate(
         relevance = relevance.relevance()
     _check_kinds(runs, relevance)
     _check(topics, keep, unjudged, relevance)
+    if isinstance(relevance, Qrels | SoftQrels):
+        relevance.scale.require_order("relevance")
     labels = relevance.hard if isinstance(relevance, SoftQrelsSet) else relevance
     if labels.provenance is not None:
         refuse_scores(labels.provenance.chosen)

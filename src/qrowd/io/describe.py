@@ -57,7 +57,7 @@ def _(noun: Judgements) -> Findings:
             "topics": len(noun.topics),
             "pairs": len(noun.pairs),
             "assessors": len(noun.assessors),
-            "grades": _counts(np.array(noun.scale.grades)[noun.grade]),
+            "grades": _counts(np.array(noun.scale.words or noun.scale.grades)[noun.grade]),
             "share relevant": float(noun.scale.relevant[noun.grade].mean()),
             "judgements per pair": _spread(votes),
             "pairs judged once": int((votes == 1).sum()),
@@ -75,7 +75,10 @@ def _(noun: Judgements) -> Findings:
         findings.facts["chosen"] = str(noun.choice)
         findings.warnings += noun.choice.caution("share relevant, judgements per pair")
     grades = tuple(np.array(noun.scale.grades)[np.unique(noun.grade)].tolist())
-    _warn_of_scale(findings, grades, findings.facts["share relevant"])
+    if noun.scale.words:  # none is relevant
+        del findings.facts["share relevant"]
+    else:
+        _warn_of_scale(findings, grades, findings.facts["share relevant"])
     findings.warn(bool((votes <= 1).all()), "no pair was judged twice: there is nothing to merge")
     findings.warn(len(noun.assessors) == 1, "all judgements are by one assessor")
     return findings
@@ -83,6 +86,9 @@ def _(noun: Judgements) -> Findings:
 
 @described.register
 def _(noun: Qrels) -> Findings:
+    if noun.words:
+        labels = _counts(np.array(noun.words)[noun.grade])
+        return Findings("qrels", {"topics": len(noun.topics), "pairs": len(noun), "labels": labels})
     relevant = noun.grade >= 1
     per_topic = np.bincount(noun.pairs.topic, weights=relevant, minlength=len(noun.topics))
     findings = Findings(
@@ -213,6 +219,7 @@ def _(noun: Documents) -> Findings:
 def _(noun: Orders) -> Findings:
     per_pair = np.bincount(noun.pair, minlength=len(noun.pairs))
     tied = (np.diff(noun.ballot) == 0) & (np.diff(noun.place) == 0)  # with the row before
+    tied &= ~noun.unordered[1:]
     findings = Findings(
         "orders",
         {

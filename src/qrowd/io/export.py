@@ -1,7 +1,8 @@
 """What we hold, in the files of other tools: back to where judgements came from.
 
-A target is one function of `Labels` (one grade for each pair), of runs, or of topics and documents,
-under the name that `--to` knows. Those that go back into a project take `like`, an export of it.
+A target is one function of `Labels` (a grade for each pair, or several people's), of runs, or of
+topics and documents, under the name that `--to` knows. Those that go back into a project take
+`like`, an export of it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import numpy as np
 
 from qrowd.data.documents import Documents
 from qrowd.data.frames import polars_frame
-from qrowd.data.merged import Merged
+from qrowd.data.judgements import Judgements
+from qrowd.data.merged import AssessorTable, Merged
+from qrowd.data.orders import Orders
 from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
 from qrowd.data.topics import Topics
@@ -27,9 +30,11 @@ from qrowd.io.documents import encoded_documents
 from qrowd.io.formats import FORMATS, format_of
 from qrowd.io.formats.argilla import Suggestions
 from qrowd.io.formats.labelstudio import Predictions
+from qrowd.io.formats.tool import Answer
 from qrowd.io.grades import Words, meaning, plain, scale_of
 from qrowd.io.origin import say
 from qrowd.io.source import sources
+from qrowd.rendering import some_of
 
 
 @dataclass(frozen=True)
@@ -40,18 +45,21 @@ class Label:
     query: str  # its text, where that is known: else the topic
     doc: str
     grade: int
-    chance: float | None  # of the grade
-    by: str  # the method that merged, else qrowd
+    by: str  # the method that merged, or the assessor; else qrowd
+    chance: float | None = None  # of the grade
+    seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class Labels:
-    """One grade for each pair, in the order of topics, and what the target must know beside."""
+    """Grades of pairs, in the order of topics, and what the target must know beside."""
 
     rows: tuple[Label, ...]
     name: str
     like: str | None
     words: Words
+    labels: tuple[str, ...]  # where grades stand for labels without an order
+    several: bool  # people's judgements
 
     def by_topic(self) -> Iterator[tuple[Label, list[Label]]]:
         """The labels of each topic, after the first of them."""
@@ -75,7 +83,8 @@ def convert(
     `to` is one of `beir hugging-face ranx quepid rank-eval opensearch label-studio argilla
     pyterrier msmarco`; what it cannot hold is an error, what is left out is said. `like` is an
     export of the project that labels go back to; `topics` have the texts of queries, `grades` the
-    words of grades (`{"Relevant": 1}`).
+    words of grades (`{"Relevant": 1}`). Label Studio, Argilla and Hugging Face also hold
+    judgements.
 
     >>> import qrowd as q, tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "labels.csv"
@@ -93,7 +102,9 @@ def convert(
         raise UsageError(f"--like is for {' and '.join(LIKE)}; {to} needs none")
     if isinstance(noun, RunSet) and len(noun) != 1:
         raise UsageError(f"{to} holds one run; there are {len(noun)}: convert them one by one")
-    if isinstance(noun, Merged | Qrels):
+    if isinstance(noun, Merged | Qrels | Judgements) and to not in SEVERAL:
+        noun.scale.require_order(to)
+    if isinstance(noun, Merged | Qrels) or (isinstance(noun, Judgements) and to in LIKE):
         noun = _labels(noun, Path(path), like, topics, grades)
     if to == "beir":
         _beir(noun, Path(path), topics, documents)
@@ -104,7 +115,9 @@ def convert(
 def _cannot(noun: Any, to: str, holds: tuple[type, ...]) -> str:
     what = {Qrels: "qrels", RunSet: "a run", Topics: "topics", Documents: "documents"}
     held = " or ".join(what[kind] for kind in holds if kind in what)
-    got = "runs" if isinstance(noun, RunSet) else type(noun).__name__.lower()
+    got = {RunSet: "runs", AssessorTable: "a table of assessors", Orders: "orders"}.get(
+        type(noun), type(noun).__name__.lower()
+    )
     if got == "judgements":
         got += ", in which several people grade a pair"
         held += "; merge them first: qrowd merge ds FILE --probabilities merged.tsv"
@@ -112,31 +125,47 @@ def _cannot(noun: Any, to: str, holds: tuple[type, ...]) -> str:
 
 
 def _labels(
-    noun: Qrels | Merged,
+    noun: Qrels | Merged | Judgements,
     path: Path,
     like: str | Path | None,
     topics: Topics | None,
     words: Words,
 ) -> Labels:
-    chance: Sequence[float | None] = [None] * len(noun.pairs)
-    if isinstance(noun, Merged):
+    pair = noun.pair if isinstance(noun, Judgements) else np.arange(len(noun.pairs))
+    nothing: list[float | None] = [None] * len(pair)
+    by, chance, seconds = ["qrowd"] * len(pair), nothing, nothing
+    if isinstance(noun, Judgements):
+        grade = np.array(noun.scale.grades)[noun.grade]
+        by = noun.assessors.names[noun.assessor].tolist()
+        seconds = chance if noun.seconds is None else noun.seconds.tolist()
+        lost = [name for name in ("weight", "time") if getattr(noun, name) is not None]
+        if lost:
+            say(f"the file cannot hold {' and '.join(lost)} of judgements: left out")
+    elif isinstance(noun, Merged):
         grade = noun.grades()
         at = np.searchsorted(np.array(noun.scale.grades), grade)
         chance = noun.posterior[np.arange(len(at)), at].tolist()
     else:
         grade = noun.grade
-    by = noun.provenance.method if noun.provenance else "qrowd"
+    if not isinstance(noun, Judgements) and noun.provenance:
+        by = [noun.provenance.method] * len(pair)
     known = dict(zip(topics.index, topics.query, strict=True)) if topics else {}
     missing = [name for name in noun.topics if not known.get(name)] if topics else []
     if missing:
         raise InputError(f"there is no query for topic {missing[0]} among the topics")
     columns = zip(
-        noun.pairs.topic_names, noun.pairs.document_names, grade.tolist(), chance, strict=True
+        np.array(noun.pairs.topic_names, object)[pair],
+        np.array(noun.pairs.document_names, object)[pair],
+        grade.tolist(),
+        by,
+        chance,
+        seconds,
+        strict=True,
     )
-    rows = [
-        Label(topic, known.get(topic, topic), doc, each, p, by) for topic, doc, each, p in columns
-    ]
-    return Labels(tuple(rows), path.stem, str(like) if like else None, words)
+    rows = [Label(topic, known.get(topic, topic), *rest) for topic, *rest in columns]
+    from_project = str(like) if like else None
+    several = isinstance(noun, Judgements)
+    return Labels(tuple(rows), path.stem, from_project, words, noun.scale.words, several)
 
 
 # --- targets --------------------------------------------------------------------------------------
@@ -151,11 +180,37 @@ def _table(form: str, *names: str) -> Callable[[Labels], bytes]:
 
     def encoded(labels: Labels) -> bytes:
         texts = [row.query if names[0] == "query" else row.topic for row in labels.rows]
-        columns = (texts, [row.doc for row in labels.rows], [row.grade for row in labels.rows])
+        said = [labels.labels[row.grade] if labels.labels else row.grade for row in labels.rows]
+        columns = (texts, [row.doc for row in labels.rows], said)
         frame = {name: np.array(column) for name, column in zip(names, columns, strict=True)}
         return FORMATS[form].write(polars_frame(frame), labels.name)
 
     return encoded
+
+
+def _by_query(target: Callable[[Labels], bytes]) -> Callable[[Labels], bytes]:
+    """A target that knows topics by the texts of their queries only."""
+
+    def encoded(labels: Labels) -> bytes:
+        topics: dict[str, str] = {}
+        for row in labels.rows:
+            other = topics.setdefault(row.query, row.topic)
+            if other != row.topic:
+                raise InputError(
+                    f"topics {other} and {row.topic} have the same query, {row.query!r}, which is "
+                    "all that tells topics apart there; convert them apart, or change one"
+                )
+        return target(labels)
+
+    return encoded
+
+
+def _hugging_face(noun: Labels | Judgements) -> bytes:
+    names = ("query-id", "corpus-id", "score")
+    if isinstance(noun, Labels):
+        return _table("parquet", *names)(noun)
+    theirs = dict(zip(("topic", "doc", "grade"), names, strict=True))
+    return FORMATS["parquet"].write(noun.to_polars().rename(theirs), "judgements")
 
 
 def _ranx(noun: Labels | RunSet) -> bytes:
@@ -226,6 +281,10 @@ def _beir(
     documents: Documents | None,
 ) -> None:
     made_folder(folder)
+    taken = sorted(file.name for file in folder.iterdir())
+    if taken:
+        message = f"there is something in this folder ({', '.join(taken[:3])}); name a new one"
+        raise InputError(message, file=str(folder))
     if isinstance(noun, Labels):
         made_folder(folder / "qrels")
         write(folder / "qrels" / "test.tsv", _table("tsv", "query-id", "corpus-id", "score")(noun))
@@ -259,7 +318,7 @@ def _like(labels: Labels, name: str) -> list[Any]:
 
 
 def _back(name: str, tool: type[Predictions | Suggestions]) -> Callable[[Labels], bytes]:
-    """Records of the project, each with the merged grade of its pair."""
+    """Records of the project, each with the merged grade of its pair, or with all judgements."""
 
     def encoded(labels: Labels) -> bytes:
         records = _like(labels, name)
@@ -267,12 +326,16 @@ def _back(name: str, tool: type[Predictions | Suggestions]) -> Callable[[Labels]
         if not project.shown:
             raise InputError("nobody answered: what is asked is not known", file=labels.like or "")
         word = _words(labels, project.words)
-        rows = {(key, row.doc): row for row in labels.rows for key in (row.topic, row.query)}
-        found = [(each, rows.get(project.pair(each))) for each in records]
+        answers: dict[tuple[str, str], list[Answer]] = {}
+        for row in labels.rows:
+            answer = Answer(word(row.grade), row.by, row.chance, row.seconds)
+            for key in {row.topic, row.query}:
+                answers.setdefault((key, row.doc), []).append(answer)
+        pairs = [project.pair(each) for each in records]
         done = [
-            project.answered(each, word(row.grade), row.chance, row.by)
-            for each, row in found
-            if row is not None
+            project.answered(each, answers[pair])
+            for each, pair in zip(records, pairs, strict=True)
+            if pair in answers
         ]
         if not done:
             topic, doc = project.pair(records[0])
@@ -281,8 +344,14 @@ def _back(name: str, tool: type[Predictions | Suggestions]) -> Callable[[Labels]
                 f"{topic!r}, document {doc!r}); is it of another project?",
                 file=labels.like or "",
             )
-        if len(done) < len(labels.rows):
-            say(f"{len(labels.rows) - len(done)} labels have no record in {labels.like}")
+        strangers = sorted({row.by for row in labels.rows} - {*project.people})
+        if labels.several and strangers:
+            say(f"{some_of(strangers, 'assessor')}: {project.strangers}")
+        known = {*pairs}
+        lacking = {(row.topic, row.doc) for row in labels.rows if (row.topic, row.doc) not in known}
+        lacking -= {(row.topic, row.doc) for row in labels.rows if (row.query, row.doc) in known}
+        if lacking:
+            say(f"{len(lacking)} labels have no record in {labels.like}")
         if name == "label-studio":
             return _json(done)
         return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in done).encode()
@@ -292,6 +361,8 @@ def _back(name: str, tool: type[Predictions | Suggestions]) -> Callable[[Labels]
 
 def _words(labels: Labels, said: Sequence[str]) -> Callable[[int], str]:
     """How a grade is written: as people answered, by the words that were stated or are known."""
+    if labels.labels:
+        return lambda grade: labels.labels[grade]
     stated: Mapping[str, int | None] = meaning(labels.words)
     if all(each.lstrip("-").isdigit() for each in said):
         return str
@@ -309,16 +380,18 @@ def _words(labels: Labels, said: Sequence[str]) -> Callable[[int], str]:
 
 
 LIKE = ("rank-eval", "label-studio", "argilla")
+SEVERAL = ("label-studio", "argilla", "hugging-face")  # which hold judgements, and words
 _LABELS = (Qrels, Merged)
+_ALL = (*_LABELS, Judgements)
 TARGETS: dict[str, tuple[tuple[type, ...], Callable[[Any], bytes]]] = {
     "beir": ((*_LABELS, Topics, Documents), bytes),
-    "hugging-face": (_LABELS, _table("parquet", "query-id", "corpus-id", "score")),
+    "hugging-face": (_ALL, _hugging_face),
     "pyterrier": (_LABELS, _table("tsv", "qid", "docno", "label")),
     "ranx": ((*_LABELS, RunSet), _ranx),
     "msmarco": ((*_LABELS, RunSet), _msmarco),
-    "quepid": (_LABELS, _table("csv", "query", "docid", "rating")),
+    "quepid": (_LABELS, _by_query(_table("csv", "query", "docid", "rating"))),
     "rank-eval": (_LABELS, _rank_eval),
-    "opensearch": (_LABELS, _opensearch),
-    "label-studio": (_LABELS, _back("label-studio", Predictions)),
-    "argilla": (_LABELS, _back("argilla", Suggestions)),
+    "opensearch": (_LABELS, _by_query(_opensearch)),
+    "label-studio": (_ALL, _back("label-studio", Predictions)),
+    "argilla": (_ALL, _back("argilla", Suggestions)),
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,18 +20,20 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-Words = str | Mapping[str, int | None] | None
+Words = str | Mapping[str, int | None] | Sequence[str] | None
 MISSING = ("skip", "error")
 FRACTIONS = ("refuse", "weights")
 NOMINAL = "nominal"  # in the place of words: they have no order
 _LEFT_OUT = "_"
+_MOST, _FEW = 30, 5  # labels that may be without an order; these at most, however few rows
 _NO_GRADE = ("", "nan", "na", "n/a", "null", "<na>")  # what programs write where there is none
 _SHOWN = 12
 _NO_OPINION = {
     *("cannot judge", "can't judge", "cannot say", "can't say", "don't know", "unrateable"),
     *("cannot tell", "can't tell", "unjudgeable", "skip", "skipped", "no answer"),
 }
-# The words of scales that leave no doubt, each from 0 on. Other words need --grades.
+# The words of scales that leave no doubt, each from 0 on. Other words that have an order, or may
+# have one, need --grades.
 _NOT = {"not relevant", "non relevant", "nonrelevant", "irrelevant", "not at all relevant"}
 _PARTLY = {
     *("partially relevant", "partly relevant", "somewhat relevant", "marginally relevant"),
@@ -47,6 +51,15 @@ _SCALES = (
     (_NOT, _PARTLY, _HIGHLY, _PERFECTLY),
     (_NOT, _RELEVANT, _HIGHLY, _PERFECTLY),
 )
+
+
+_ORDERED = {
+    *("yes", "no", "true", "false", "y", "n", "t", "f", "maybe", "partially", "partly"),
+    *("perfect", "excellent", "very good", "good", "fair", "ok", "okay", "bad", "poor", "very bad"),
+    *("high", "medium", "low", "none", "all", "some", "much", "little", "related", "off topic"),
+    *("strongly agree", "agree", "neutral", "disagree", "strongly disagree", "best", "worst"),
+    *_NO_OPINION,
+}
 
 
 @dataclass(frozen=True)
@@ -68,8 +81,10 @@ class Grading:
 
 def graded(tables: Sequence[Table], grading: Grading) -> list[Table]:
     """The tables with whole numbers as grades, without the rows that have none."""
-    words = _names(tables) if grading.words == NOMINAL else meaning(grading.words)
-    parts = [_in_bytes(_in_numbers(_of_buckets(table), words)) for table in tables]
+    tables = [_of_buckets(table) for table in tables]
+    labels = _labels(tables, grading)
+    words = dict(zip(labels, range(len(labels)), strict=True)) or meaning(grading.words)
+    parts = [_in_bytes(_in_numbers(table, words)) for table in tables]
     known = {} if words else _known_words(parts)
     if known:
         listed = ", ".join(f"{word} = {grade}" for word, grade in known.items())
@@ -79,6 +94,7 @@ def graded(tables: Sequence[Table], grading: Grading) -> list[Table]:
     parts = [table for table in _with_a_grade(parts, grading.missing) if len(table)]
     for table in parts:
         _refuse_words(table)
+    parts = [replace(table, words=tuple(labels.values())) for table in parts] if labels else parts
     if grading.cut is not None:
         parts = [_cut(table, grading.cut) for table in parts]
     elif grading.fractions == "weights":
@@ -86,16 +102,62 @@ def graded(tables: Sequence[Table], grading: Grading) -> list[Table]:
     return parts
 
 
-def _names(tables: Sequence[Table]) -> dict[str, int | None]:
-    """Words without an order, numbered from 0 on in the order of the alphabet; that is said."""
-    words = sorted({word for table in tables for word in words_of(table, HIGHEST + 2)})
-    if len(words) > HIGHEST + 1:
+_NUMBERED: ContextVar[dict[str, str] | None] = ContextVar("numbered", default=None)
+
+
+@contextmanager
+def same_labels() -> Iterator[None]:
+    """Inside, a label without an order has the same number in all files, gold among them."""
+    token = _NUMBERED.set({})
+    try:
+        yield
+    finally:
+        _NUMBERED.reset(token)
+
+
+def _labels(tables: Sequence[Table], grading: Grading) -> dict[str, str]:
+    """Labels without an order, by their plain form, numbered as they stand: those that are known
+    already, then new ones in the order of the alphabet, which is said. None if these are grades.
+    """
+    stated, shared = grading.words, _NUMBERED.get()
+    if stated is None:
+        plainly = grading.cut is None and grading.fractions == "refuse"
+        if not (plainly and _without_order(tables)):
+            return {}
+    elif isinstance(stated, str | Mapping) and stated != NOMINAL:
+        return {}
+    labels = {} if isinstance(stated, str | None) else {plain(word): word for word in stated}
+    labels |= shared or {}
+    found = sorted({word for table in tables for word in words_of(table, HIGHEST + 2)})
+    new = {plain(word): word for word in found if plain(word) not in labels}
+    labels |= new
+    if len(labels) > HIGHEST + 1:
         raise FormatError(f"more than {HIGHEST + 1} different labels", file=_where(tables))
-    listed = ", ".join(f"{word} = {number}" for number, word in enumerate(words[:_SHOWN]))
-    more = f" and {len(words) - _SHOWN} more" if len(words) > _SHOWN else ""
-    if words:
-        say(f"{_where(tables)}: labels without an order, as numbers: {listed}{more}")
-    return {plain(word): number for number, word in enumerate(words)}
+    if new:
+        numbered = [f"{word} = {number}" for number, word in enumerate(labels.values())]
+        more = f" and {len(labels) - _SHOWN} more" if len(labels) > _SHOWN else ""
+        say(
+            f"{_where(tables)}: labels without an order, as numbers: "
+            f"{', '.join(numbered[:_SHOWN])}{more}; if they have one, --grades"
+        )
+    if shared is not None:
+        shared.update(labels)
+    return labels
+
+
+def _without_order(tables: Sequence[Table]) -> bool:
+    """Whether all grades are words, a few that recur, and none that is known to have an order."""
+    import polars as pl
+
+    columns = [table.frame[table.columns["grade"]] for table in tables if len(table)]
+    if not columns or any(column.dtype != pl.String for column in columns):
+        return False
+    filled = pl.concat([column.filter(~_has_none(column)).alias("") for column in columns])
+    if not len(filled) or real_numbers(filled).is_not_null().any():
+        return False
+    words = {plain(word).replace("_", " ").replace("-", " ") for word in filled.unique()}
+    odd = any(word[:1].isdigit() or word[:1] in "[{" or "relevant" in word for word in words)
+    return not (odd or words & _ORDERED) and len(words) <= min(_MOST, max(_FEW, len(filled) // 2))
 
 
 def _where(parts: Sequence[Table]) -> str:
@@ -113,7 +175,7 @@ def plain(word: str) -> str:
 
 def meaning(words: Words) -> dict[str, int | None]:
     """What each word means, as `plain` writes it; None: its judgements are left out."""
-    if words is None or words == NOMINAL:
+    if words is None or words == NOMINAL or not isinstance(words, str | Mapping):
         return {}
     if isinstance(words, str):
         stated = [_parsed(part) for part in words.split(",") if part.strip()]

@@ -107,13 +107,15 @@ def read_judgements(
     say_what_is_odd(_where(origins), topics=names, documents=titles, assessors=assessors)
     if parts[0].guessed and len(parts) == 1 and len(values) > _FEW and len(assessors) > 1:
         _say_of_other_order(_where(origins), topic, document, assessor)
+    words = parts[0].words
+    scale = scale or (Scale.of_words(words) if words else Scale.of(values, relevant_from))
     with located(origins):
         kinds = _kinds(parts, assessors, assessor, stated=columns is not None)
         judgements = Judgements.from_codes(
             (names, titles, assessors),
             (topic, document, assessor),
             values,
-            scale=scale or Scale.of(values, relevant_from),
+            scale=scale,
             kinds=kinds,
             **extras(parts, EXTRAS),
         )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from qrowd.data.arrays import Array, refuse_rows
+from qrowd.data.index import Index
 from qrowd.data.orders import Orders
 from qrowd.errors import InputError
 from qrowd.io.columns import Columns, Reading, Wanted, tables
@@ -19,11 +20,11 @@ from qrowd.io.table import Table, coded, encoded, extras, stacked
 if TYPE_CHECKING:
     import polars as pl
 
-EXTRAS = ("time", "seconds")
+EXTRAS = ("time", "seconds", "weight")
 PLACES = Wanted(
     "orders",
     needed=("topic", "doc", "assessor", "place"),
-    optional=("set", "chosen", *EXTRAS),
+    optional=("set", "chosen", "rest", *EXTRAS),
     instead={"place": ("chosen",)},
 )
 PREFERENCES = Wanted(
@@ -56,13 +57,13 @@ def read_orders(
     """Orders from a file, a folder, a glob, `-` (stdin), several of these, or a data frame.
 
     A table with `topic doc assessor place` (place 1 is best, equal places are tied; also called
-    `rank`) and optionally `set time seconds`: the rows of one assessor and set, without a set those
-    of one assessor and topic, are a ballot. Or preferences: `topic better worse assessor`, and
-    optionally `tied time seconds`. Or as arenas write them: `left right winner`, the winner being
-    one of the two, `left`, `right`, `model_a`, `model_b` or `tie`, and optionally `topic assessor`
-    (without a topic all are of one). Or choices of the best: `topic doc assessor chosen`, 1 for the
-    document that was chosen and 0 for the others of the `set`. Of a table of judgements that has
-    ranks, the rows with one.
+    `rank`) and optionally `set time seconds weight rest`: the rows of one assessor and set, without
+    a set those of one assessor and topic, are a ballot. Or preferences: `topic better worse
+    assessor`, and optionally `tied time seconds weight`. Or as arenas write them: `left right
+    winner`, the winner being one of the two, `left`, `right`, `model_a`, `model_b` or `tie`, and
+    optionally `topic assessor time seconds weight` (without a topic all are of one). Or choices of
+    the best: `topic doc assessor chosen`, 1 for the document that was chosen and 0 for the others
+    of the `set`, which are its rest. Of a table of judgements that has ranks, the rows with one.
     """
     source = opened(source)
     first = source[0] if isinstance(source, list | tuple) else source
@@ -80,13 +81,14 @@ def read_orders(
 def _ballots(parts: list[Table]) -> Orders:
     import polars as pl
 
-    places = np.concatenate(
-        [table.numbers("place") if "place" in table else _chosen(table) for table in parts]
-    )
+    columns = [_places(table) for table in parts]
+    places, rest = (np.concatenate(each) for each in zip(*columns, strict=True))
     ranked = ~np.isnan(places)
     indexes, codes = coded(parts, "topic", "doc", "assessor", only=pl.Series(ranked))
     sets = encoded(pl.concat([_sets(table) for table in parts]).filter(pl.Series(ranked)))
     further = {name: column[ranked] for name, column in extras(parts, EXTRAS).items()}
+    if rest.any():
+        further["rest"] = rest[ranked]
     try:
         return Orders.from_codes(indexes, codes, places[ranked], sets, further)
     except InputError as error:  # which counts the rows with a place
@@ -94,39 +96,54 @@ def _ballots(parts: list[Table]) -> Orders:
         raise InputError(error.message, row=row) from None
 
 
-def _chosen(table: Table) -> Array:
-    """The first place for what was chosen, the second for all else."""
-    chosen = table.numbers("chosen")
-    refuse_rows((chosen != 0) & (chosen != 1), lambda row: f"chosen is 0 or 1, got {chosen[row]:g}")
-    return np.asarray(2 - chosen)
+def _places(table: Table) -> tuple[Array, Array]:
+    """The place of each row, and 1 where it is of a ballot with a rest. Of choices, what was chosen
+    has the first place, and all else is the rest.
+    """
+    if "place" in table:
+        rest = _yes_or_no(table, "rest") if "rest" in table else np.zeros(len(table))
+        return table.numbers("place"), rest
+    chosen = _yes_or_no(table, "chosen")
+    return 2 - chosen, 1 - chosen
+
+
+def _yes_or_no(table: Table, role: str) -> Array:
+    values = table.numbers(role)
+    wrong = (values != 0) & (values != 1)
+    refuse_rows(wrong, lambda row: f"{role} must be 0 or 1, got {values[row]:g}")
+    return values
 
 
 def _arena(parts: list[Table]) -> Orders:
     """Who won, left or right; a column that is not there is the same everywhere."""
     import polars as pl
 
-    both = pl.concat([stacked(parts, "left"), stacked(parts, "right")])
-    left, right = np.split(np.array(both.to_list(), object), 2)
+    documents, document = encoded(pl.concat([stacked(parts, "left"), stacked(parts, "right")]))
+    left, right = np.split(document, 2)
     won = pl.concat([table.column("won", filled=False).cast(pl.String) for table in parts])
-    side = np.empty(len(left), np.int64)
-    for row, word in enumerate(won.fill_null("").to_list()):
-        if word in (left[row], right[row]):
-            side[row] = int(word == right[row])
-        elif word.strip().lower() in _NEITHER:
-            side[row] = -1
-        elif word.strip().lower() in _SIDES:
-            side[row] = _SIDES[word.strip().lower()]
-        else:
-            raise InputError(f"the winner must be {left[row]}, {right[row]} or tie", row=row)
-    further = [
-        stacked(parts, name).to_list()
-        if all(name in table for table in parts)
-        else [usual] * len(left)
-        for name, usual in (("topic", "arena"), ("assessor", "arena"))
+    words, said = encoded(won.fill_null(""))
+    plain = [word.strip().lower() for word in words.names.tolist()]
+    known = np.array([_SIDES.get(word, -1 if word in _NEITHER else -2) for word in plain])
+    named = documents.find(words)[said]  # the winner's name comes before what it may mean
+    side = np.where(named == left, 0, np.where(named == right, 1, known[said]))
+    refuse_rows(
+        side == -2,
+        lambda row: (
+            f"the winner must be {documents.names[left[row]]}, {documents.names[right[row]]} or "
+            f"tie, got {words.names[said[row]]!r}"
+        ),
+    )
+    shared = [
+        encoded(stacked(parts, role))
+        if all(role in table for table in parts)
+        else (Index.of(["arena"]), np.zeros(len(left), np.int32))
+        for role in ("topic", "assessor")
     ]
-    swapped = side == 1
-    better, worse = np.where(swapped, right, left), np.where(swapped, left, right)
-    return Orders.of_preferences(further[0], better, worse, further[1], tied=side < 0)
+    (topics, topic), (assessors, assessor) = shared
+    better, worse = np.where(side == 1, right, left), np.where(side == 1, left, right)
+    further = {**extras(parts, EXTRAS), "left": (side != 1).astype(np.float64)}
+    codes = (topic, better, worse, assessor)
+    return Orders.from_couples((topics, documents, assessors), codes, side == -1, further)
 
 
 def _sets(table: Table) -> pl.Series:
@@ -152,10 +169,7 @@ def _preferences(parts: list[Table]) -> Orders:
 def _tied(parts: list[Table]) -> Array | None:
     if not all("tied" in table for table in parts):
         return None
-    values = np.concatenate([table.numbers("tied") for table in parts])
-    wrong = (values != 0) & (values != 1)
-    refuse_rows(wrong, lambda row: f"tied must be 0 or 1, got {values[row]:g}")
-    return np.asarray(values == 1)
+    return np.concatenate([_yes_or_no(table, "tied") for table in parts]) == 1
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -163,7 +177,7 @@ def _tied(parts: list[Table]) -> Array | None:
 
 def frame_of(orders: Orders, name: str) -> pl.DataFrame:
     """The table that is written: preferences where all ballots are, else places."""
-    if orders.preferences and len(orders):
+    if orders.preferences and len(orders) and orders.rest is None:
         return _as_preferences(orders)
     key = orders.assessor.astype(np.int64) * max(len(orders.topics), 1) + orders.topic
     unnamed = orders.set == ""
@@ -179,6 +193,20 @@ def _as_preferences(orders: Orders) -> pl.DataFrame:
     rows = orders.to_polars()
     first, second = rows.gather_every(2), rows.gather_every(2, 1)
     tied = orders.place[1::2] == 1
+    further = [first[name] for name in EXTRAS if name in rows.columns]
+    if orders.left is not None and not np.isnan(orders.left).any():  # as arenas write them
+        sides = pl.Series(orders.left == 1)
+        winner = pl.Series(tied).replace_strict({True: "tie", False: None}, return_dtype=pl.String)
+        return pl.DataFrame(
+            [
+                first["topic"],
+                first["doc"].zip_with(sides, second["doc"]).alias("left"),
+                second["doc"].zip_with(sides, first["doc"]).alias("right"),
+                winner.fill_null(first["doc"]).alias("winner"),
+                first["assessor"],
+                *further,
+            ]
+        )
     return pl.DataFrame(
         [
             first["topic"],
@@ -186,6 +214,6 @@ def _as_preferences(orders: Orders) -> pl.DataFrame:
             second["doc"].alias("worse"),
             first["assessor"],
             *([pl.Series("tied", tied.astype(np.int8))] if tied.any() else []),
-            *(first[name] for name in EXTRAS if name in rows.columns),
+            *further,
         ]
     )

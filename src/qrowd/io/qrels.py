@@ -114,7 +114,7 @@ def _qrels_of(parts: Sequence[Table]) -> Qrels:
     indexes, codes = coded(parts, "topic", "doc")
     say_what_is_odd(parts[0].origin.name, topics=indexes[0], documents=indexes[1])
     with located([table.origin for table in parts]):
-        return Qrels.from_codes(indexes, codes, grades)
+        return replace(Qrels.from_codes(indexes, codes, grades), words=parts[0].words)
 
 
 def read_pairs(source: str | Path | Sequence[str | Path] | Any) -> Pairs:

@@ -45,6 +45,7 @@ SYNONYMS = {
     "right": "right model_b doc_b option_b",
     "won": "won winner label preferred",
     "chosen": "chosen selected is_best",
+    "rest": "rest",
     "measure": "measure metric",
     "value": "value",
     "draw": "draw",

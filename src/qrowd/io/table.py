@@ -43,6 +43,7 @@ class Table:
     notes: tuple[str, ...] = ()
     stated: bool = False  # somebody said which columns are what
     guessed: bool = False  # there is no header: the order may not be TREC's
+    words: tuple[str, ...] = ()  # that its grades stand for, where labels have no order
 
     def __len__(self) -> int:
         return self.origin.rows

@@ -18,6 +18,7 @@ from qrowd.quality.behaviour import crossed
 from qrowd.rendering import Readable
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
+_OF_ORDER = tuple(f"alpha-{level}" for level in LEVELS[1:])
 COEFFICIENTS = (
     "raw",
     "fleiss",
@@ -106,6 +107,10 @@ def agreement(
     counts, topic = counts_of(judgements), judgements.pairs.topic
     grades = np.array(judgements.scale.grades)
     weigh = weights_of(weights, grades)
+    if judgements.scale.words:
+        if not isinstance(weights, str) or weights != "identity":
+            judgements.scale.require_order("weighted agreement")
+        coefficients = tuple(name for name in coefficients if name not in _OF_ORDER)
     by_counts = tuple(name for name in coefficients if name != "conger")
     rows, back = _distinct(counts)
     occurs = np.bincount(back, minlength=len(rows))

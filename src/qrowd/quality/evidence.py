@@ -266,6 +266,8 @@ class Evidence:
 
 def given_on_scale(judgements: Judgements, given: Given, gold_rel: int) -> Given:
     """What is given, its gold made binary where the judgements are and it is not."""
+    if given.gold is not None:
+        judgements.scale.require_words(given.gold.words)
     if given.gold is None or set(given.gold.grade.tolist()) <= set(judgements.scale.grades):
         return given
     if not judgements.scale.binary:

@@ -162,6 +162,7 @@ def study(
         given = crowd.given if given is NOTHING else given
     else:
         crowd = Collected(judgements, gold=given.gold)
+    judgements.scale.require_order("a study")
     usual = _METHODS if judgements.scale.binary else _GRADED_METHODS
     makers = {repr(maker): maker for maker in map(registry.get, methods or usual)}
     screened = screen(judgements, rules, given) if rules else None

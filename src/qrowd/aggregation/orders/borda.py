@@ -19,8 +19,8 @@ class Borda:
     r"""Borda's count: the mean share of a ballot's other documents that a document is placed above.
 
     In a ballot of $m$ documents the one at place $r$ (tied ones share the mean of their places)
-    gets $(m - r) / (m - 1)$; a document's worth is the mean over the ballots that it is in, so
-    between 0 (always last) and 1 (always first), 0.5 where it is in none.
+    gets $(m - r) / (m - 1)$; a document's worth is the (weighted) mean over the ballots that it is
+    in, so between 0 (always last) and 1 (always first), 0.5 where it is in none.
 
     The standard deviation is that of a mean, with the variance within documents pooled over the
     topics: $s / \sqrt{n_i}$.
@@ -47,10 +47,11 @@ class Borda:
         size = orders.sizes[orders.ballot]
         points = ((size - mean) / np.maximum(size - 1, 1))[use]
         pair, n = orders.pair[use], len(orders.pairs)
-        count = np.bincount(pair, minlength=n)
-        worth = np.where(count > 0, over(np.bincount(pair, points, n), count), 0.5)
-        spare = int((count[count > 0] - 1).sum())
-        squares = float(((points - worth[pair]) ** 2).sum())
+        weight = orders.weights[orders.ballot][use]
+        count = np.bincount(pair, weight, n)
+        worth = np.where(count > 0, over(np.bincount(pair, points * weight, n), count), 0.5)
+        spare = float(np.maximum(count - 1, 0).sum())
+        squares = float((weight * (points - worth[pair]) ** 2).sum())
         variance = (squares + _UNKNOWN) / (spare + 1)
-        deviation = np.sqrt(np.where(count > 0, variance / np.maximum(count, 1), _UNKNOWN))
+        deviation = np.sqrt(np.where(count > 0, variance / np.where(count > 0, count, 1), _UNKNOWN))
         return consensus_of(fitting, orders, worth, Uncertainty(deviation))

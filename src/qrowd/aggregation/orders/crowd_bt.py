@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
-from qrowd.aggregation.worths import consensus_of, downhill, order_fitting, uncertainty
-from qrowd.data.arrays import Codes, Floats
+from qrowd.aggregation.worths import (
+    Answers,
+    consensus_of,
+    downhill,
+    noisy_comparisons,
+    order_fitting,
+    uncertainty,
+)
+from qrowd.data.arrays import Floats
 from qrowd.data.consensus import Consensus
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.orders import Orders
 from qrowd.registry import method, param
 
 
-@method("crowd-bt", paper="Chen et al. 2013", aliases={"NoisyBradleyTerry": "crowd-bt"})
+@method("crowd-bt", paper="Chen et al. 2013")
 class CrowdBT:
     r"""Crowd-BT: Bradley and Terry's model with an accuracy of each assessor.
 
@@ -73,101 +76,22 @@ class CrowdBT:
         return consensus_of(fitting, orders, at[:n], sure, columns=columns)
 
 
-@dataclass(frozen=True, eq=False)
-class _Noisy:
-    """Comparisons (differences @ worths, of assessors) with their weights, and the prior."""
+class _Noisy(Answers):
+    def gain(self, *sums: Floats) -> Floats:
+        d, a = sums
+        return np.asarray(np.logaddexp(0, a + d) - np.logaddexp(0, a) - np.logaddexp(0, d))
 
-    differences: Any
-    of_assessor: Any
-    weight: Floats
-    precision: Floats
-    prior: tuple[float, float]
-
-    def _split(self, at: Floats) -> tuple[Floats, Floats, Floats]:
-        n = self.differences.shape[1]
-        return self.differences @ at[:n], self.of_assessor @ at[n:], at[n:]
-
-    def value(self, at: Floats) -> float:
-        """Minus the log-likelihood and the log prior."""
-        d, a, logit = self._split(at)
-        gain = np.logaddexp(0, a + d) - np.logaddexp(0, a) - np.logaddexp(0, d)
-        right, wrong = self.prior
-        prior = right * logit - (right + wrong) * np.logaddexp(0, logit)
-        worths = at[: self.differences.shape[1]]
-        return 0.5 * float(self.precision @ worths**2) - float(self.weight @ gain + prior.sum())
-
-    def _curves(self, at: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Second derivatives of minus the log-likelihood: by d, by a, by both; and the prior's."""
+    def derivatives(self, *sums: Floats) -> tuple[list[Floats], list[list[Floats]]]:
         from scipy.special import expit
 
-        d, a, logit = self._split(at)
+        d, a = sums
         both, own, other = expit(a + d), expit(d), expit(a)
-        cross = -self.weight * both * (1 - both)
-        e = expit(logit)
-        by_d, by_a = (self.weight * x * (1 - x) + cross for x in (own, other))
-        return by_d, by_a, cross, sum(self.prior) * e * (1 - e)
-
-    def slope(self, at: Floats) -> tuple[Floats, Callable[[Floats], Floats], Floats]:
-        """Gradient, product with the Hessian, and a diagonal like the Hessian's."""
-        from scipy.special import expit
-
-        n = self.differences.shape[1]
-        d, a, logit = self._split(at)
-        both = expit(a + d)
-        to_worths, to_people = self.differences.T.tocsr(), self.of_assessor.T.tocsr()
-        right, wrong = self.prior
-        by_worth = to_worths @ (self.weight * (expit(d) - both)) + self.precision * at[:n]
-        by_person = to_people @ (self.weight * (expit(a) - both))
-        by_person += (right + wrong) * expit(logit) - right
-        by_d, by_a, cross, own = self._curves(at)
-
-        def product(vector: Floats) -> Floats:
-            moved, shifted = self.differences @ vector[:n], self.of_assessor @ vector[n:]
-            up = to_worths @ (by_d * moved + cross * shifted) + self.precision * vector[:n]
-            side = to_people @ (cross * moved + by_a * shifted) + own * vector[n:]
-            return np.append(up, side)
-
-        diagonal = np.append(
-            to_worths.multiply(to_worths) @ np.abs(by_d) + self.precision,
-            to_people @ np.abs(by_a) + own,
-        )
-        return np.append(by_worth, by_person), product, np.maximum(diagonal, 1e-8)
-
-    def hessian(self, at: Floats) -> Any:
-        """The Hessian as a sparse matrix."""
-        from scipy.sparse import block_array, diags_array
-
-        by_d, by_a, cross, own = self._curves(at)
-        worths = self.differences.T @ diags_array(by_d) @ self.differences
-        between = self.differences.T @ diags_array(cross) @ self.of_assessor
-        people = self.of_assessor.T @ diags_array(by_a) @ self.of_assessor
-        return block_array(
-            [
-                [worths + diags_array(self.precision), between],
-                [between.T, people + diags_array(own)],
-            ]
-        ).tocsr()
+        cross = both * (1 - both)
+        by_d, by_a = (cross - x * (1 - x) for x in (own, other))
+        return [both - own, both - other], [[by_d, cross], [cross, by_a]]
 
 
 def _noisy(orders: Orders, spread: float | None, prior: tuple[float, float]) -> _Noisy:
-    pairs = orders.comparisons()
-    tied, assessor = pairs.tied, orders.assessor[pairs.ballot]
-    weight = np.where(tied, 0.5, 1.0) * 2.0 / orders.sizes[pairs.ballot]
-    # tied comparisons count both ways
-    first = np.append(pairs.first, pairs.second[tied])
-    second = np.append(pairs.second, pairs.first[tied])
-    assessor = np.append(assessor, assessor[tied])
-    weight = np.append(weight, weight[tied])
-    n = len(orders.pairs)
-    precision = np.full(n, 0.0 if spread is None else spread**-2.0)
-    differences = _rows(first, n) - _rows(second, n)
-    return _Noisy(
-        differences.tocsr(), _rows(assessor, len(orders.assessors)), weight, precision, prior
-    )
-
-
-def _rows(column: Codes, width: int) -> Any:
-    from scipy.sparse import csr_array
-
-    n = len(column)
-    return csr_array((np.ones(n), column, np.arange(n + 1)), shape=(n, width))
+    made = noisy_comparisons(orders)
+    precision = np.full(len(orders.pairs), 0.0 if spread is None else spread**-2.0)
+    return _Noisy((made.differences, made.of_assessor), made.weight, precision, (prior,))

@@ -274,7 +274,8 @@ def seen_places(orders: Orders, rows: Judgements, nodes: Floats, deviation: Floa
     assessor = orders.assessor[pairs.ballot]
     kept = pairs.tied | ~_implied(pairs, assessor, rows)
     tied, above, below = pairs.tied[kept], pairs.first[kept], pairs.second[kept]
-    weight = np.where(tied, 0.5, 1.0) * 2.0 / orders.sizes[pairs.ballot[kept]]
+    ballot = pairs.ballot[kept]
+    weight = np.where(tied, 0.5, 1.0) * 2.0 / orders.sizes[ballot] * orders.weights[ballot]
     weight = np.append(weight, weight[tied])
     first, second = np.append(above, below[tied]), np.append(below, above[tied])
     assessor = np.append(assessor[kept], assessor[kept][tied])

@@ -21,8 +21,9 @@ from qrowd.registry import method, param
 MOST_OUTCOMES = 5000
 _TIE_SPREAD = 3.0
 
-Stages = tuple[Array, Array, Array, Array, Array]
-"""(outcome, column, share) of each feature; the stage of each outcome, and whether chosen."""
+Stages = tuple[Array, Array, Array, Array, Array, Array]
+"""(outcome, column, share) of each feature; the stage of each outcome, and whether chosen; the
+weight of each stage."""
 
 
 @method(
@@ -41,7 +42,8 @@ class PlackettLuce:
     \theta_i})$. Ties follow Davidson (1970), for more than two documents Firth, Kosmidis & Turner
     (2019): a set $T$ of $t$ documents that share a place is an outcome with the weight $\delta_t
     \prod_{i \in T} e^{\theta_i / t}$, and each choice is among all sets up to the size of the
-    largest tie that occurs.
+    largest tie that occurs. What was not chosen of a ballot (its rest) is no tie: the ballot ends
+    with the last choice.
 
     Worths have the prior $\text{Normal}(0, \text{spread}^2)$, without which a document that is
     always first has no finite worth (`spread=none` leaves it out), and $\log \delta_t$ has
@@ -89,13 +91,14 @@ class Choices:
     chosen: Floats
     stage: Offsets
     precision: Floats
+    weight: Floats  # of each stage
 
     def value(self, at: Floats) -> float:
         """Minus the log-likelihood, and the prior's part."""
-        weight = self.features @ at
-        top = np.maximum.reduceat(weight, self.starts) if len(weight) else np.zeros(0)
-        sums = np.add.reduceat(np.exp(weight - top[self.stage]), self.starts) if len(top) else top
-        total = float((np.log(sums) + top).sum())
+        height = self.features @ at
+        top = np.maximum.reduceat(height, self.starts) if len(height) else np.zeros(0)
+        sums = np.add.reduceat(np.exp(height - top[self.stage]), self.starts) if len(top) else top
+        total = float(self.weight @ (np.log(sums) + top))
         return total - float(self.chosen @ at) + 0.5 * float(self.precision @ at**2)
 
     def chances(self, at: Floats) -> Floats:
@@ -109,14 +112,15 @@ class Choices:
     def slope(self, at: Floats) -> tuple[Floats, Callable[[Floats], Floats], Floats]:
         """Gradient, product with the Hessian, and a diagonal like the Hessian's."""
         p, back = self.chances(at), self.features.T.tocsr()
-        gradient = back @ p - self.chosen + self.precision * at
+        weighted = p * self.weight[self.stage]
+        gradient = back @ weighted - self.chosen + self.precision * at
 
         def product(vector: Floats) -> Floats:
             moved = self.features @ vector
             mean = np.add.reduceat(p * moved, self.starts)[self.stage] if len(p) else p
-            return np.asarray(back @ (p * (moved - mean)) + self.precision * vector)
+            return np.asarray(back @ (weighted * (moved - mean)) + self.precision * vector)
 
-        spread = back.multiply(back) @ (p * (1 - p))
+        spread = back.multiply(back) @ (weighted * (1 - p))
         return gradient, product, np.maximum(spread + self.precision, 1e-8)
 
     def hessian(self, at: Floats) -> Any:
@@ -124,20 +128,22 @@ class Choices:
         from scipy.sparse import csr_array, diags_array
 
         p = self.chances(at)
-        weighted = diags_array(p) @ self.features
+        likely = diags_array(p) @ self.features
         by_stage = csr_array(
             (np.ones(len(p)), np.arange(len(p)), np.append(self.starts, len(p))),
             shape=(len(self.starts), len(p)),
         )
-        mean = (by_stage @ weighted).tocsr()
-        return (self.features.T @ weighted - mean.T @ mean + diags_array(self.precision)).tocsr()
+        mean = (by_stage @ likely).tocsr()
+        whole = self.features.T @ diags_array(self.weight[self.stage]) @ likely
+        whole = whole - mean.T @ diags_array(self.weight) @ mean
+        return (whole + diags_array(self.precision)).tocsr()
 
 
 def choices(orders: Orders, spread: float | None, tie_spread: float) -> tuple[Choices, int]:
     """The choices of all ballots with at least two documents, and the size of the largest tie."""
     from scipy.sparse import csr_array
 
-    (outcome, column, share, stage, picked), most = _stages(orders)
+    (outcome, column, share, stage, picked, weight), most = _stages(orders)
     n = len(orders.pairs)
     outcomes = int(outcome.max(initial=-1)) + 1
     shape = (outcomes, n + most - 1)
@@ -147,29 +153,32 @@ def choices(orders: Orders, spread: float | None, tie_spread: float) -> tuple[Ch
     precision = np.zeros(n + most - 1)
     precision[:n] = 0.0 if spread is None else spread**-2.0
     precision[n:] = tie_spread**-2.0
-    return Choices(features, starts, picked @ features, stage, precision), most
+    chosen = (picked * weight[stage]) @ features
+    return Choices(features, starts, chosen, stage, precision, weight), most
 
 
 def _stages(orders: Orders) -> tuple[Stages, int]:
     """The stages of all ballots, and the size of the largest tie."""
     first = np.concatenate([[True], (np.diff(orders.ballot) != 0) | (np.diff(orders.place) != 0)])
-    first = first[: len(orders.pair)]
+    first = first[: len(orders.pair)] & ~orders.unordered
     at = np.flatnonzero(first)
     ballot = orders.ballot[at]
-    tied = np.diff(np.append(at, len(orders.pair)))
+    same = np.cumsum(first) - 1  # rows of the rest go with the stage before, which they are not of
+    tied = np.bincount(same[~orders.unordered], minlength=len(at))
     left = orders.starts[ballot + 1] - at
     most = int(tied.max(initial=1))
     none = np.zeros(0, np.int64)
-    parts, done, stages = [(none, none, np.zeros(0), none, np.zeros(0))], 0, 0
+    nothing = np.zeros(0)
+    parts, done, stages = [(none, none, nothing, none, nothing, nothing)], 0, 0
     for size, tie in sorted(set(zip(left.tolist(), tied.tolist(), strict=True))):
         if size == 1:
             continue  # nothing is left to choose from
         rows = at[(left == size) & (tied == tie)]
         made = _of_size(orders, rows, size, tie, most)
-        parts.append((made[0] + done, made[1], made[2], made[3] + stages, made[4]))
+        parts.append((made[0] + done, made[1], made[2], made[3] + stages, *made[4:]))
         done, stages = done + len(made[3]), stages + len(rows)
-    outcome, column, share, stage, picked = map(np.concatenate, zip(*parts, strict=True))
-    return (outcome, column, share, stage, picked), most
+    outcome, column, share, stage, picked, weight = map(np.concatenate, zip(*parts, strict=True))
+    return (outcome, column, share, stage, picked, weight), most
 
 
 def _of_size(orders: Orders, rows: Offsets, size: int, tie: int, most: int) -> Stages:
@@ -189,6 +198,7 @@ def _of_size(orders: Orders, rows: Offsets, size: int, tie: int, most: int) -> S
         np.tile(share, len(rows)),
         np.repeat(np.arange(len(rows)), wide),
         picked,
+        orders.weights[orders.ballot[rows]],
     )
 
 

@@ -90,11 +90,7 @@ class OfGains(Measure):
         return _gain_table(self.dcg, None if self.gains is None else Gains(self.gains))
 
 
-@measure(
-    "DCG",
-    paper="Jarvelin & Kekalainen 2002; Ferrante, Ferro & Losiouk 2019",
-    aliases={"CG": "DCG(dcg='jk', base=1e9)"},  # no rank is discounted
-)
+@measure("DCG", paper="Jarvelin & Kekalainen 2002; Ferrante, Ferro & Losiouk 2019")
 class DCG(OfGains):
     r"""Discounted cumulative gain: the gains of the documents, each divided by its rank's discount.
 
@@ -104,18 +100,29 @@ class DCG(OfGains):
     $2^g - 1$; `dcg='jk'` does not discount before rank `base` and divides by $\log_b n$ from there
     on: `DCG(dcg='jk', base=10)` is that of Ferrante, Ferro & Losiouk (2019); `gains={1: 5}` gives
     grades other gains. Not bounded by 1. Under random relevance the expectation has the expected
-    gain in the place of $g_n$ (their eRDCG). `CG` is the same without a discount at any rank.
+    gain in the place of $g_n$ (their eRDCG).
     """
 
     def score(self, case: Certain) -> Floats:
         from qrowd.evaluation import kernels
 
-        discount = discounts(min(self.depth, case.ranked.depth), self.dcg, self.base)
+        discount = self._discounts(min(self.depth, case.ranked.depth))
         return case.summed(kernels.gains, self.by_grade, discount)
 
     def expectation(self, case: Random) -> Floats:
         gain = case.along(*case.gains(self.by_grade))[:, : self.depth]
-        return np.asarray((gain / discounts(gain.shape[1], self.dcg, self.base)).sum(axis=1))
+        return np.asarray((gain / self._discounts(gain.shape[1])).sum(axis=1))
+
+    def _discounts(self, depth: int) -> Floats:
+        return discounts(depth, self.dcg, self.base)
+
+
+@measure("CG", paper="Jarvelin & Kekalainen 2002")
+class CG(DCG):
+    """Cumulative gain: `DCG` without a discount at any rank."""
+
+    def _discounts(self, depth: int) -> Floats:
+        return np.ones(depth)
 
 
 @measure("nDCG", paper="Jarvelin & Kekalainen 2002", aliases={"NDCG": "nDCG"})

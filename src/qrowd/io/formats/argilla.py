@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from qrowd.io.formats.tool import Layout, Tool
+from qrowd.io.formats.tool import Answer, Layout, Tool
 from qrowd.io.roles import recognised
 from qrowd.io.source import Source
 
@@ -55,7 +56,9 @@ class Argilla(Tool):
 
 
 class Suggestions:
-    """Merged grades on their way back into a dataset, of which these are the records."""
+    """Grades on their way back into a dataset, of which these are the records."""
+
+    strangers = "not users of the dataset; a record holds one suggestion, that of the last"
 
     def __init__(self, records: Sequence[Mapping[str, Any]]) -> None:
         names = {name for record in records for name in _questions(record)}
@@ -92,17 +95,44 @@ class Suggestions:
             names.append(str(value))
         return names[0], names[1]
 
-    def answered(
-        self, record: Mapping[str, Any], said: str, chance: float | None, by: str
-    ) -> dict[str, Any]:
-        """The record with a suggestion."""
-        value = int(said) if isinstance(next(iter(self.answers), ""), int) else said
+    def answered(self, record: Mapping[str, Any], answers: Sequence[Answer]) -> dict[str, Any]:
+        """The record with a suggestion, or with the responses of its users and a suggestion."""
+        number = isinstance(next(iter(self.answers), ""), int)
+        said = [(int(each.said) if number else each.said, each) for each in answers]
+        people = [(value, each.by) for value, each in said if each.by in self.people]
+        others = [(value, each) for value, each in said if each.by not in self.people]
+        result = dict(record)
         if self.nested:
-            held = record.get("suggestions") or {}
-            own = {"value": value, "agent": by, "score": chance}
-            return {**record, "suggestions": {**held, self.question: own}}
-        at = f"{self.question}.suggestion"
-        return {**record, at: value, f"{at}.agent": by, f"{at}.score": chance}
+            given = [{"value": v, "user_id": by, "status": "submitted"} for v, by in people]
+            if people:
+                held = record.get("responses") or {}
+                result["responses"] = {**held, self.question: given}
+            for value, each in others[-1:]:
+                own = {"value": value, "agent": each.by, "score": each.chance}
+                held = record.get("suggestions") or {}
+                result["suggestions"] = {**held, self.question: own}
+            return result
+        if people:
+            at = self.question + _LIST
+            result[at] = [value for value, _ in people]
+            result[f"{at}.users"] = [by for _, by in people]
+            result[f"{at}.status"] = ["submitted"] * len(people)
+        for value, each in others[-1:]:
+            at = f"{self.question}.suggestion"
+            result |= {at: value, f"{at}.agent": each.by, f"{at}.score": each.chance}
+        return result
+
+    @cached_property
+    def people(self) -> set[str]:
+        """Who answered the question."""
+        who: set[str] = set()
+        for record in self.records:
+            if self.nested:
+                held = (record.get("responses") or {}).get(self.question) or []
+                who |= {str(answer.get("user_id")) for answer in held}
+            else:
+                who |= {str(by) for by in record.get(f"{self.question}{_LIST}.users") or []}
+        return who
 
 
 def _shared(record: Mapping[str, Any]) -> dict[str, str]:

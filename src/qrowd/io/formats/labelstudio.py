@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from qrowd.io.formats.tool import ROW, Layout, Tool
+from qrowd.io.formats.tool import ROW, Answer, Layout, Tool
 from qrowd.io.roles import SYNONYMS, plain_name, recognised
 from qrowd.io.source import Source
 
@@ -113,7 +113,12 @@ def _is_rating(held: Any) -> bool:
 
 
 class Predictions:
-    """Merged grades on their way back into a project, of which these are the tasks."""
+    """Grades on their way back into a project, of which these are the tasks.
+
+    Those of its annotators are annotations, all others predictions.
+    """
+
+    strangers = "not annotators of the project; their grades become predictions"
 
     def __init__(self, tasks: Sequence[Mapping[str, Any]]) -> None:
         answers = [
@@ -127,6 +132,14 @@ class Predictions:
         names = list(dict.fromkeys(str(answer["from_name"]) for answer in answers))
         control = recognised(names, ("grade",)).get("grade") or (names or [""])[0]
         self.shown = [answer for answer in answers if answer["from_name"] == control]
+        self.people: dict[str, Any] = {}  # by name, as an annotation has them
+        for task in tasks:
+            for each in task.get("annotations") or []:
+                who = each.get("completed_by")
+                if isinstance(who, Mapping) and "email" in who:
+                    self.people[str(who["email"])] = {"email": who["email"]}
+                elif who is not None:
+                    self.people[str(who)] = who
         data = recognised(list(tasks[0]["data"]), ("topic", "doc"))
         self.topic, self.doc = data.get("topic"), data.get("doc")
 
@@ -141,18 +154,24 @@ class Predictions:
         doc = task["data"].get(self.doc) if self.doc else task.get("id")
         return str(task["data"].get(self.topic, "")), str(doc)
 
-    def answered(
-        self, task: Mapping[str, Any], said: str, chance: float | None, by: str
-    ) -> dict[str, Any]:
-        """The task with a prediction, as Label Studio imports it."""
+    def answered(self, task: Mapping[str, Any], answers: Sequence[Answer]) -> dict[str, Any]:
+        """The task with predictions and annotations, as Label Studio imports it."""
         shown = {name: self.shown[0][name] for name in ("from_name", "to_name", "type")}
         kind = shown["type"]
-        value = {kind: [said] if kind == "choices" else float(said)}
-        prediction: dict[str, Any] = {"model_version": by, "result": [{**shown, "value": value}]}
-        if chance is not None:
-            prediction["score"] = chance
-        kept = {"id": task["id"]} if "id" in task else {}
-        return {**kept, "data": task["data"], "predictions": [prediction]}
+        record = {"id": task["id"]} if "id" in task else {}
+        record["data"] = task["data"]
+        for answer in answers:
+            value = {kind: [answer.said] if kind == "choices" else float(answer.said)}
+            given: dict[str, Any] = {"result": [{**shown, "value": value}]}
+            if answer.by in self.people:
+                given = {"completed_by": self.people[answer.by], **given}
+                extra, held = {"lead_time": answer.seconds}, "annotations"
+            else:
+                given = {"model_version": answer.by, **given}
+                extra, held = {"score": answer.chance}, "predictions"
+            given |= {name: number for name, number in extra.items() if number is not None}
+            record.setdefault(held, []).append(given)
+        return record
 
 
 class LabelStudioTable(Tool):

@@ -7,7 +7,7 @@ import itertools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from qrowd.errors import FormatError
 from qrowd.io.formats.format import Format, Read, Row
@@ -26,6 +26,15 @@ if TYPE_CHECKING:
 _BASES = (Parquet(), JsonArray(), JsonLines(), Tsv(), Csv())
 _MANY = 50  # records, by which a file is known
 ROW = "record"  # the column that says from which record a row comes
+
+
+class Answer(NamedTuple):
+    """A grade on its way back into a tool."""
+
+    said: str
+    by: str
+    chance: float | None
+    seconds: float | None
 
 
 @dataclass(frozen=True)
