@@ -186,6 +186,8 @@ def test_systems_by_human_labels_by_command(files: Path) -> None:
     assert "--human cannot correct files of scores" in str(scores.exception)
     lonely = run(command, ["compare", "--systems", f"{at}/scores.tsv", "--labels-needed", "0.1"])
     assert "--labels-needed needs --human" in str(lonely.exception)
+    plain = run(command, [*asked, "--labels-needed", "0.01"])
+    assert "AP: scores within 0.01 to each side need" in plain.output
     nothing = run(command, ["compare", "--systems"])
     assert "name a file of scores" in str(nothing.exception)
 
@@ -205,12 +207,37 @@ def test_options_that_human_labels_have_no_use_for(files: Path, option: list[str
     assert str(refused) == f"{option[0]} is for files of scores, not for --human; leave it out"
 
 
-@pytest.mark.parametrize("option", [["--over", "topics"], ["--intervals"], ["--per-topic"]])
+@pytest.mark.parametrize("option", [["--average", "both"], ["--intervals"], ["--per-topic"]])
 def test_options_that_corrected_scores_have_no_use_for(files: Path, option: list[str]) -> None:
     asked = ["evaluate", "--runs", f"{files}/all.run", "--human", f"{files}/few.tsv"]
     asked += ["--judgements", f"{files}/llm.tsv", *option]
     refused = CliRunner().invoke(command, asked).exception
     assert str(refused) == f"{option[0]} does not go with --human; leave it out"
+
+
+def test_over_topics_by_command(files: Path) -> None:
+    asked = ["--runs", f"{files}/all.run", "--human", f"{files}/few.tsv", "-m", "AP"]
+    asked += ["--judgements", f"{files}/llm.tsv"]
+    wide = {}
+    for over in ([], ["--over", "topics"]):
+        told = CliRunner().invoke(command, ["evaluate", *asked, *over, "--json"])
+        rows = json.loads(told.stdout)["rows"]
+        wide[len(over)] = [row["high"] - row["low"] for row in rows]
+    assert (np.array(wide[2]) > np.array(wide[0])).all()
+    based = ["compare", "--systems", "--baseline", "run02", "--over", "topics", *asked]
+    shown = CliRunner().invoke(command, based)
+    assert "for more topics like these, judged by a human" in shown.output
+    for more, why in {
+        ("evaluate", "--over", "draws"): "--human has intervals for this pool, or --over topics",
+        ("evaluate", "--over", "topics", "--labels-needed", ".1"): "labels cannot replace topics",
+        ("compare", "--systems", "--over", "topics", "--labels-needed", ".1"): "cannot replace",
+    }.items():
+        refused = CliRunner().invoke(command, [*more, *asked])
+        assert why in str(refused.exception)
+    lonely = CliRunner().invoke(command, ["compare", "--systems", "x", "--over", "topics"])
+    assert "--over needs --human" in str(lonely.exception)
+    old = CliRunner().invoke(command, ["compare", "x", "--over", "estimate"])
+    assert "--over estimate is called --top-of estimate now" in old.output
 
 
 def test_numbers_that_are_needed_are_unknown(
