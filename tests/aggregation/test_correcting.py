@@ -240,6 +240,16 @@ def test_runs_with_few_labelled_pairs_have_no_interval() -> None:
     more = q.sample(machine, wanted, seed=2).labelled(made.truth)
     found = q.correct(made.runs, machine, more, "P@10")
     assert not np.isnan(found.human_low).any()
+    # where few runs lack labels, not fewer labels than there are now would do
+    assert made.runs is not None
+    few = q.sample(machine, 500, seed=5).labelled(made.truth)
+    ranked = made.runs.to_polars()
+    kept = ranked.filter((pl.col("run") != "run01") | (pl.col("rank") == 1))
+    shorter = q.RunSet.of(*(kept[name].to_numpy() for name in ("run", "topic", "doc", "score")))
+    found = q.correct(shorter, machine, few, "P@10")
+    note = next(note for note in found.notes if "runs have no interval" in note)
+    (wanted,) = map(int, re.findall(r"about (\d+) labels", note))
+    assert wanted > 500
     by_weight = q.sample(machine, 60, by="weight", runs=made.runs, seed=1).labelled(made.truth)
     found = q.correct(made.runs, machine, by_weight, "P@10")
     assert not np.isnan(found.low).any()

@@ -15,7 +15,11 @@ from qrowd.cli.main import command
 from qrowd.data.sample import Sample
 from qrowd.errors import UnknownNameError, UsageError
 from qrowd.reporting.parts import Table
-from qrowd.reporting.sections.systems import corrected_section
+from qrowd.reporting.sections.systems import (
+    contrast_section,
+    corrected_section,
+    unjudged_section,
+)
 from qrowd.reporting.verdicts import _best_by_humans
 
 NAMES = ["P@10", "AP", "nDCG@10"]
@@ -277,6 +281,30 @@ def test_a_report_begins_with_corrected_scores(files: Path) -> None:
     assert "--runs RUNS --judgements JUDGEMENTS --human FILE --baseline RUN" in page
     first = page.index("Systems, corrected by human labels")
     assert first < page.index("Systems against run02") < page.index("What was done")
+    assert "Topics that moved most by AP" in page
+    assert "All documents among the systems&#39; first 10 are judged." in page
+
+
+def test_a_page_has_what_moved_and_what_nobody_judged(
+    made: q.Collection, machine: q.Merged
+) -> None:
+    assert made.runs is not None
+    contrast = q.against(_corrected(made, machine), made.runs, "run02")
+    tables = [part for part in contrast_section(contrast).parts if isinstance(part, Table)]
+    moved = next(table for table in tables if table.caption.startswith("Topics that moved most"))
+    shown = [row["run"] for row in contrast.rows() if row["measure"] == "P@10"][:3]
+    assert set(moved.columns["system"]) == set(shown)
+    topic, first = moved.columns["topic"][0], moved.columns["system"][0]
+    behind = next(move for move in contrast.moved if (move["run"], move["topic"]) == (first, topic))
+    assert behind["documents"][0]["document"] in moved.columns["documents"][0]
+    kept = np.ones(len(made.truth), np.bool_)
+    top = made.runs.lists(0)[0][0, 0]  # the first document of the first run's first topic
+    kept[made.truth.pairs.document_names == made.runs.documents.names[top]] = False
+    missing = q.unjudged(made.runs, made.truth.select(kept), NAMES)
+    (table,) = (part for part in unjudged_section(missing).parts if isinstance(part, Table))
+    at = table.columns["system"].index("run01")
+    assert table.columns["unjudged"][at] == 1
+    assert table.columns["P@10"][at].text == f"{0.1 / 12:+.3f}"
 
 
 def test_the_best_is_ahead_of_all_others_or_not(made: q.Collection, machine: q.Merged) -> None:

@@ -306,13 +306,16 @@ class _Correction:
         if not few.any():
             return []
         assert estimate.effective is not None
-        # twice what the run in the middle needs: others, and other samples, have fewer that count
         worth = estimate.effective[np.isfinite(estimate.effective)]
-        usual, labels = max(float(np.median(worth)), 1.0), self.design.labels
-        enough = min(ceil(2 * labels * estimate.enough / usual), self.design.size)
+        labels, least = self.design.labels, float(worth.min())
+        # twice what the run in the middle needs: others, and other samples, have fewer that count;
+        # where that is no more than there are now, what the run with the fewest needs
+        usual = max(float(np.median(worth)) / 2, 0.5)
+        usual = min(usual, least) if usual >= estimate.enough else usual
+        enough = min(ceil(labels * estimate.enough / max(usual, 1e-9)), self.design.size)
         return [
             f"{about}: {int(few.sum())} of {len(few)} runs have no interval: the labelled "
-            f"pairs that their scores rest on are worth {estimate.effective[few].min():.1f} equal "
+            f"pairs that their scores rest on are worth {least:.1f} equal "
             f"ones at the least, {estimate.enough:g} are needed; about {enough} labels chosen like "
             f"these {labels} would do"
         ]

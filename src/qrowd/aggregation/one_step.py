@@ -148,22 +148,25 @@ class ScoredPool:
         chance = np.minimum(p[self._own(topic)][:, relevant].sum(axis=1), 1 - 1e-9)
         rank = self.ranks[:, self._own(topic)]
         order = np.argsort(rank, axis=1)
+        place = np.argsort(order, axis=1)[:, row]  # of the pairs that are asked for
         rank = np.take_along_axis(rank, order, axis=1)
         over = (rank < measure.depth) / (rank + 1.0)
-        total = np.zeros(rank.shape)
+        own_over = np.take_along_axis(over, place, axis=1)
+        slope = np.zeros(place.shape)
         by = Quadrature.of(chance)
-        for u, a, weight in zip(by.node, by.ratio.T, by.weight, strict=True):
+        matter = by.weight > 1e-12 * by.weight.max()  # half of them, where much is relevant
+        each = (by.node[matter], by.ratio[:, matter].T, by.weight[matter])
+        for u, a, weight in zip(*each, strict=True):
             ranked = a[order]
-            above = np.cumsum(ranked, axis=1) - ranked
             part = over * ranked
-            whole = (part * (1 + u * above)).sum(axis=1, keepdims=True)
-            below = part[:, ::-1].cumsum(axis=1)[:, ::-1] - part
-            factor = 1 - chance[order] * (1 - u)
-            by_ratio = (over * (1 + u * above) + u * below) / factor**2
-            total += weight * (by_ratio - whole * (1 - u) / factor)
-        slope = np.empty_like(total)
-        np.put_along_axis(slope, order, total, axis=1)
-        return np.asarray(slope[:, row, None] * relevant)
+            until, seen = np.cumsum(ranked, axis=1), np.cumsum(part, axis=1)
+            whole = (part * (1 + u * (until - ranked))).sum(axis=1, keepdims=True)
+            above = np.take_along_axis(until, place, axis=1) - a[row]
+            below = seen[:, -1:] - np.take_along_axis(seen, place, axis=1)
+            factor = 1 - chance[row] * (1 - u)
+            by_ratio = (own_over * (1 + u * above) + u * below) / factor**2
+            slope += weight * (by_ratio - whole * (1 - u) / factor)
+        return np.asarray(slope[:, :, None] * relevant)
 
     def _in_ndcg(self, measure: NDCG, p: Floats, topic: int, row: Array) -> Floats:
         """The mean over the same draws with the pair's grade in the place of the drawn one."""

@@ -81,9 +81,7 @@ class HumanLabels:
             )
         except InputError as error:
             raise error if error.file else error.at(str(self.human)) from None
-        graded = human if isinstance(human, q.Qrels) else human.qrels
-        highest = max(*machine.scale.grades, *graded.scale.grades)
-        return found, q.unjudged(systems, machine.qrels(), chosen, highest=highest)
+        return found, opt.unjudged(systems, machine, human, chosen)
 
 
 @opt.command(old={f"--over {word}": f"--top-of {word}" for word in _RANKINGS})

@@ -651,6 +651,15 @@ def read_human(path: str, rel: int | None) -> q.Sample | q.Qrels:
     return labels if rel is None else labels.binary(rel)
 
 
+def unjudged(
+    runs: q.RunSet, machine: q.Merged, human: q.Sample | q.Qrels, measures: Sequence[str]
+) -> q.Unjudged:
+    """What nobody judged on top of the runs; the highest grade is that of either judge."""
+    labels = human if isinstance(human, q.Qrels) else human.qrels
+    highest = max(*machine.scale.grades, *labels.scale.grades)
+    return q.unjudged(runs, machine.qrels(), measures, highest=highest)
+
+
 human = _all(
     input_file(
         "--human",

@@ -100,7 +100,10 @@ class Contrast(Readable, Framed):
             *(f"note: {note}" for note in self.notes),
         ]
         tables = [self._table(name) for name in self.measures]
-        return "\n\n".join([*tables, *self._topics(), "\n".join(legend)])
+        moves = [list(row.values()) for row in self.moves(self.measures[0])]
+        header = [self.measures[0], "topic", "difference", "documents (their rank, p relevant)"]
+        moved = [aligned(header, moves)] if moves else []
+        return "\n\n".join([*tables, *moved, "\n".join(legend)])
 
     def _table(self, name: str) -> str:
         rows = []
@@ -121,25 +124,23 @@ class Contrast(Readable, Framed):
         header = [name, "difference", percent(self.level), "", "human only", "won", "lost", "tied"]
         return aligned(header, rows)
 
-    def _topics(self) -> list[str]:
-        """The topics behind the differences of the first runs of the first measure."""
-        first = [row["run"] for row in self.rows()[:SHOWN]]
-        rows = [
-            [
-                move["run"],
-                move["topic"],
-                f"{move['difference']:+.3f}",
-                "; ".join(
+    def moves(self, measure: str) -> list[dict[str, str]]:
+        """For eyes: the topics behind the differences of the first runs by one measure."""
+        rows = [row["run"] for row in self.rows() if row["measure"] == measure]
+        return [
+            {
+                "run": move["run"],
+                "topic": move["topic"],
+                "difference": f"{move['difference']:+.3f}",
+                "documents": "; ".join(
                     f"{each['document']} at {each['rank'] or '-'}, was {each['was'] or '-'} "
                     f"(p {each['p']:.2f})"
                     for each in move["documents"]
                 ),
-            ]
+            }
             for move in self.moved
-            if move["run"] in first and move["measure"] == self.measures[0]
+            if move["run"] in rows[:SHOWN] and move["measure"] == measure
         ]
-        header = [self.measures[0], "topic", "difference", "documents (their rank, p relevant)"]
-        return [aligned(header, rows)] if rows else []
 
 
 def against(corrected: Corrected, runs: RunSet, baseline: str) -> Contrast:
