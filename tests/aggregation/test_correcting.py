@@ -83,6 +83,49 @@ def test_topics_hold_the_truth(made: q.Collection, machine: Merged, measure: str
     assert np.isfinite(found.human).all()
 
 
+@pytest.mark.parametrize("sampled", ["random", "topic"])
+def test_over_topics_all_labels_leave_the_choice_of_topics(
+    made: q.Collection, machine: Merged, sampled: str
+) -> None:
+    names = ["P@10", "AP", "nDCG@10"]
+    found = q.correct(made.runs, machine, made.truth, names, sampled=sampled, over="topics")
+    each = q.evaluate(made.runs, made.truth, names).values[:, 0]
+    np.testing.assert_allclose(found.value, each.mean(axis=1), atol=1e-9)
+    error = each.std(axis=1, ddof=1) / np.sqrt(12)
+    for estimate, expected in zip(found.estimates, error, strict=True):
+        assert estimate is not None
+        np.testing.assert_allclose(estimate.error, expected, atol=1e-9)
+    contrast = q.against(found, made.runs, "run02")
+    apart = (each[:, :, 0] - each[:, :, 1]).std(axis=1, ddof=1) / np.sqrt(12)
+    wide = [estimate and estimate.couples()[0][0, 1] for estimate in found.estimates]
+    np.testing.assert_allclose(wide, apart, atol=1e-9)
+    assert ((contrast.high - contrast.low) > 0).all()
+    assert "for the scores on more topics like these" in str(found)
+    assert "for more topics like these" in str(contrast)
+    # human labels alone have the same ends, as far as all is judged
+    np.testing.assert_allclose(found.human_low[0], found.low[0], atol=0.05)
+
+
+def test_over_topics_intervals_are_wider(made: q.Collection, machine: Merged) -> None:
+    few = q.sample(machine, 200, "weight", runs=made.runs, seed=1).labelled(made.truth)
+    pool, topics = (q.correct(made.runs, machine, few, over=over) for over in ("pool", "topics"))
+    np.testing.assert_array_equal(pool.value, topics.value)
+    assert ((topics.high - topics.low) > (pool.high - pool.low)).all()
+    assert ((topics.human_high - topics.human_low) > (pool.human_high - pool.human_low)).all()
+    with pytest.raises(UsageError, match="labels make no interval over topics"):
+        topics.labels_needed(0.02)
+    with pytest.raises(UsageError, match="by ppi, there are none by rg"):
+        q.correct(made.runs, machine, few, method="rg", over="topics")
+    with pytest.raises(UsageError, match="take one judge: merge the judges first"):
+        q.correct(made.runs, made.judgements, few, over="topics")
+    with pytest.raises(ParameterError, match="over must be one of pool, topics"):
+        q.correct(made.runs, machine, few, over="topic")
+    single = machine[q.Index.of([machine.topics.names[0]])]
+    few = q.sample(single, 20).labelled(made.truth)
+    with pytest.raises(UsageError, match="need two or more topics"):
+        q.correct(made.runs, single, few, over="topics")
+
+
 def test_several_judges_at_once(made: q.Collection) -> None:
     chosen = q.sample(made.judgements, 200, seed=2).labelled(made.truth)
     found = q.correct(made.runs, made.judgements, chosen, ["P@10", "DCG@10"])
@@ -197,6 +240,16 @@ def test_runs_with_few_labelled_pairs_have_no_interval() -> None:
     more = q.sample(machine, wanted, seed=2).labelled(made.truth)
     found = q.correct(made.runs, machine, more, "P@10")
     assert not np.isnan(found.human_low).any()
+    # where few runs lack labels, not fewer labels than there are now would do
+    assert made.runs is not None
+    few = q.sample(machine, 500, seed=5).labelled(made.truth)
+    ranked = made.runs.to_polars()
+    kept = ranked.filter((pl.col("run") != "run01") | (pl.col("rank") == 1))
+    shorter = q.RunSet.of(*(kept[name].to_numpy() for name in ("run", "topic", "doc", "score")))
+    found = q.correct(shorter, machine, few, "P@10")
+    note = next(note for note in found.notes if "runs have no interval" in note)
+    (wanted,) = map(int, re.findall(r"about (\d+) labels", note))
+    assert wanted > 500
     by_weight = q.sample(machine, 60, by="weight", runs=made.runs, seed=1).labelled(made.truth)
     found = q.correct(made.runs, machine, by_weight, "P@10")
     assert not np.isnan(found.low).any()

@@ -15,7 +15,11 @@ from qrowd.cli.main import command
 from qrowd.data.sample import Sample
 from qrowd.errors import UnknownNameError, UsageError
 from qrowd.reporting.parts import Table
-from qrowd.reporting.sections.systems import corrected_section
+from qrowd.reporting.sections.systems import (
+    contrast_section,
+    corrected_section,
+    unjudged_section,
+)
 from qrowd.reporting.verdicts import _best_by_humans
 
 NAMES = ["P@10", "AP", "nDCG@10"]
@@ -186,6 +190,8 @@ def test_systems_by_human_labels_by_command(files: Path) -> None:
     assert "--human cannot correct files of scores" in str(scores.exception)
     lonely = run(command, ["compare", "--systems", f"{at}/scores.tsv", "--labels-needed", "0.1"])
     assert "--labels-needed needs --human" in str(lonely.exception)
+    plain = run(command, [*asked, "--labels-needed", "0.01"])
+    assert "AP: scores within 0.01 to each side need" in plain.output
     nothing = run(command, ["compare", "--systems"])
     assert "name a file of scores" in str(nothing.exception)
 
@@ -205,12 +211,37 @@ def test_options_that_human_labels_have_no_use_for(files: Path, option: list[str
     assert str(refused) == f"{option[0]} is for files of scores, not for --human; leave it out"
 
 
-@pytest.mark.parametrize("option", [["--over", "topics"], ["--intervals"], ["--per-topic"]])
+@pytest.mark.parametrize("option", [["--average", "both"], ["--intervals"], ["--per-topic"]])
 def test_options_that_corrected_scores_have_no_use_for(files: Path, option: list[str]) -> None:
     asked = ["evaluate", "--runs", f"{files}/all.run", "--human", f"{files}/few.tsv"]
     asked += ["--judgements", f"{files}/llm.tsv", *option]
     refused = CliRunner().invoke(command, asked).exception
     assert str(refused) == f"{option[0]} does not go with --human; leave it out"
+
+
+def test_over_topics_by_command(files: Path) -> None:
+    asked = ["--runs", f"{files}/all.run", "--human", f"{files}/few.tsv", "-m", "AP"]
+    asked += ["--judgements", f"{files}/llm.tsv"]
+    wide = {}
+    for over in ([], ["--over", "topics"]):
+        told = CliRunner().invoke(command, ["evaluate", *asked, *over, "--json"])
+        rows = json.loads(told.stdout)["rows"]
+        wide[len(over)] = [row["high"] - row["low"] for row in rows]
+    assert (np.array(wide[2]) > np.array(wide[0])).all()
+    based = ["compare", "--systems", "--baseline", "run02", "--over", "topics", *asked]
+    shown = CliRunner().invoke(command, based)
+    assert "for more topics like these, judged by a human" in shown.output
+    for more, why in {
+        ("evaluate", "--over", "draws"): "--human has intervals for this pool, or --over topics",
+        ("evaluate", "--over", "topics", "--labels-needed", ".1"): "labels cannot replace topics",
+        ("compare", "--systems", "--over", "topics", "--labels-needed", ".1"): "cannot replace",
+    }.items():
+        refused = CliRunner().invoke(command, [*more, *asked])
+        assert why in str(refused.exception)
+    lonely = CliRunner().invoke(command, ["compare", "--systems", "x", "--over", "topics"])
+    assert "--over needs --human" in str(lonely.exception)
+    old = CliRunner().invoke(command, ["compare", "x", "--over", "estimate"])
+    assert "--over estimate is called --top-of estimate now" in old.output
 
 
 def test_numbers_that_are_needed_are_unknown(
@@ -250,6 +281,30 @@ def test_a_report_begins_with_corrected_scores(files: Path) -> None:
     assert "--runs RUNS --judgements JUDGEMENTS --human FILE --baseline RUN" in page
     first = page.index("Systems, corrected by human labels")
     assert first < page.index("Systems against run02") < page.index("What was done")
+    assert "Topics that moved most by AP" in page
+    assert "All documents among the systems&#39; first 10 are judged." in page
+
+
+def test_a_page_has_what_moved_and_what_nobody_judged(
+    made: q.Collection, machine: q.Merged
+) -> None:
+    assert made.runs is not None
+    contrast = q.against(_corrected(made, machine), made.runs, "run02")
+    tables = [part for part in contrast_section(contrast).parts if isinstance(part, Table)]
+    moved = next(table for table in tables if table.caption.startswith("Topics that moved most"))
+    shown = [row["run"] for row in contrast.rows() if row["measure"] == "P@10"][:3]
+    assert set(moved.columns["system"]) == set(shown)
+    topic, first = moved.columns["topic"][0], moved.columns["system"][0]
+    behind = next(move for move in contrast.moved if (move["run"], move["topic"]) == (first, topic))
+    assert behind["documents"][0]["document"] in moved.columns["documents"][0]
+    kept = np.ones(len(made.truth), np.bool_)
+    top = made.runs.lists(0)[0][0, 0]  # the first document of the first run's first topic
+    kept[made.truth.pairs.document_names == made.runs.documents.names[top]] = False
+    missing = q.unjudged(made.runs, made.truth.select(kept), NAMES)
+    (table,) = (part for part in unjudged_section(missing).parts if isinstance(part, Table))
+    at = table.columns["system"].index("run01")
+    assert table.columns["unjudged"][at] == 1
+    assert table.columns["P@10"][at].text == f"{0.1 / 12:+.3f}"
 
 
 def test_the_best_is_ahead_of_all_others_or_not(made: q.Collection, machine: q.Merged) -> None:

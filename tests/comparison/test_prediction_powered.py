@@ -184,6 +184,10 @@ def test_topics_by_loops() -> None:
     np.testing.assert_allclose(
         alone.error, np.sqrt((1 - 6 / 12) * truth[at].var(axis=0, ddof=1) / 6)
     )
+    # topics that are a sample themselves: nothing is known of the others
+    wider = topic_means(truth[at], np.zeros((12, 0, 4)), at, over_topics=True)
+    np.testing.assert_allclose(wider.error, np.sqrt(truth[at].var(axis=0, ddof=1) / 6))
+    assert (wider.freedom == 5).all()
     for run in range(4):
         residual = []
         for out in at:

@@ -65,6 +65,23 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
         q.read_teams(teams, "team")
 
 
+def test_a_ranking_of_nothing_relevant_has_no_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ranked = TEAMS + "t\tb\tthree\t0\t1\t1\nt\ta\tthree\t1\t\t1\nt\tc\tthree\t1\t\t1\n"
+    teams, gold = write(tmp_path, ranked)  # three ranks b alone, which is not relevant
+    one, three, two, mean = q.score_teams(q.read_teams(teams, "team"), q.read_qrels(gold).binary(1))
+    assert three["team"] == "three"
+    assert np.isnan([three["map"], three["ndcg"]]).all()
+    assert three["accuracy"] == 1
+    assert mean["map"] == pytest.approx((one["map"] + two["map"]) / 2)
+    main(["score", str(teams), str(gold), "--by", "team"])
+    row = capsys.readouterr().out.splitlines()[2]
+    assert row.split("\t")[-3:] == ["", "", "own"]
+    only = {"three": q.read_teams(teams, "team")["three"]}
+    assert np.isnan(q.score_teams(only, q.read_qrels(gold).binary(1))[-1]["map"])
+
+
 def test_by_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     teams, gold = write(tmp_path)
     main(["score", str(teams), str(gold), "--by", "team"])

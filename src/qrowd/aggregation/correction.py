@@ -21,7 +21,13 @@ from qrowd.aggregation.one_step import (
 from qrowd.aggregation.revision import recalibrate
 from qrowd.comparison import prediction_powered
 from qrowd.comparison.correlation import places
-from qrowd.comparison.prediction_powered import Corrected, Estimate, PairSample, weighted_sums
+from qrowd.comparison.prediction_powered import (
+    OVER,
+    Corrected,
+    Estimate,
+    PairSample,
+    weighted_sums,
+)
 from qrowd.data.arrays import Codes, Floats, Mask
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
@@ -71,6 +77,7 @@ def correct(
     *,
     method: str = "ppi",
     sampled: str | None = None,
+    over: str = "pool",
     level: float = 0.9,
     quantiles: str = "t",
     seed: int = 0,
@@ -87,7 +94,8 @@ def correct(
     target are the scores that a human who judged the whole pool would give. Intervals need enough
     labelled pairs for a run and measure. Human labels of pairs may have grades that the merged
     machine does not know. `quantiles`: the intervals of `ppi` and of the human labels alone are by
-    Student's t, or by a bootstrap, which need not lie evenly about the value.
+    Student's t, or by a bootstrap, which need not lie evenly about the value. With `over` 'topics'
+    the intervals of `ppi` are for more topics like these, of which these are a random sample.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=8, documents=60, assessors=9, votes=3, runs=5, seed=2)
@@ -98,8 +106,13 @@ def correct(
     """
     require_choice("method", method, METHODS)
     chosen = measures_of(measures)
+    require_choice("over", over, tuple(OVER))
     sample = _labels(human, machine, sampled)
-    design = (_Topicwise if sample.by == "topic" else _Pairwise)(runs, machine, sample)
+    if over == "topics" and method != "ppi":
+        raise UsageError(f"intervals over topics are by ppi, there are none by {method}")
+    if over == "topics" and len(machine.pairs.topics) < 2:
+        raise UsageError("intervals over topics need two or more topics")
+    design = (_Topicwise if sample.by == "topic" else _Pairwise)(runs, machine, sample, over)
     if quantiles not in prediction_powered.QUANTILES:
         raise ParameterError(f"quantiles must be t or bootstrap, got {quantiles!r}")
     return _Correction(design, method, level, quantiles, seed).of(chosen)
@@ -171,6 +184,7 @@ class _Correction:
             believed=ranked,
             method=self.method,
             level=self.level,
+            over=self.design.over,
             unit=self.design.unit,
             labels=self.design.labels,
             size=self.design.size,
@@ -292,13 +306,16 @@ class _Correction:
         if not few.any():
             return []
         assert estimate.effective is not None
-        # twice what the run in the middle needs: others, and other samples, have fewer that count
         worth = estimate.effective[np.isfinite(estimate.effective)]
-        usual, labels = max(float(np.median(worth)), 1.0), self.design.labels
-        enough = min(ceil(2 * labels * estimate.enough / usual), self.design.size)
+        labels, least = self.design.labels, float(worth.min())
+        # twice what the run in the middle needs: others, and other samples, have fewer that count;
+        # where that is no more than there are now, what the run with the fewest needs
+        usual = max(float(np.median(worth)) / 2, 0.5)
+        usual = min(usual, least) if usual >= estimate.enough else usual
+        enough = min(ceil(labels * estimate.enough / max(usual, 1e-9)), self.design.size)
         return [
             f"{about}: {int(few.sum())} of {len(few)} runs have no interval: the labelled "
-            f"pairs that their scores rest on are worth {estimate.effective[few].min():.1f} equal "
+            f"pairs that their scores rest on are worth {least:.1f} equal "
             f"ones at the least, {estimate.enough:g} are needed; about {enough} labels chosen like "
             f"these {labels} would do"
         ]
@@ -343,6 +360,7 @@ class _Design:
     runs: RunSet
     machine: Merged | Judgements
     sample: Sample
+    over: str
 
     @cached_property
     def merged(self) -> Merged:
@@ -402,7 +420,7 @@ class _Pairwise(_Design):
 
     @cached_property
     def _stepped(self) -> OneStep:
-        return OneStep(self.runs, self.merged, self.sample)
+        return OneStep(self.runs, self.merged, self.sample, self.over == "topics")
 
     def labels_for_ranking(self, seed: int) -> SoftQrels:
         """What systems are ordered by; labels of more grades than the machine's go in one step."""
@@ -461,7 +479,9 @@ class _Pairwise(_Design):
     def _beside(self, machine: Floats, measure: Measure) -> Estimate:
         weights = pair_weights(self.runs, self.machine.pairs, measure)
         human = pair_gains(measure, self.sample.qrels.grade)
-        found = weighted_sums(weights, PairSample(self.at, human, self.sample.probability, machine))
+        topic = self.machine.pairs.topic[self.at] if self.over == "topics" else None
+        sample = PairSample(self.at, human, self.sample.probability, machine, topic)
+        found = weighted_sums(weights, sample)
         return self._told_apart(found, measure)
 
     def _told_apart(self, estimate: Estimate, measure: Measure) -> Estimate:
@@ -476,11 +496,12 @@ class _Pairwise(_Design):
         gain = gains_of(measure, self.sample.qrels.grade)
         alike = np.where(on, gain, np.inf).min(axis=1) >= np.where(on, gain, -np.inf).max(axis=1)
         by_chance = (on & (self.sample.probability < 1)).any(axis=1)
+        certain = exact & (self.over != "topics")  # others of which are not known
         assert estimate.effective is not None
         return replace(
             estimate,
-            error=np.where(exact, 0.0, np.where(alike, np.nan, estimate.error)),
-            freedom=np.where(exact, np.inf, estimate.freedom),
+            error=np.where(certain, 0.0, np.where(alike & ~exact, np.nan, estimate.error)),
+            freedom=np.where(certain, np.inf, estimate.freedom),
             effective=np.where(exact, np.inf, np.where(by_chance, estimate.effective, 0.0)),
         )
 
@@ -495,6 +516,10 @@ class _Pairwise(_Design):
         if isinstance(self.machine, Merged) or not is_linear(measure):
             return self._told_apart(self._stepped.of(measure), measure)
         self.refuse_other_grades()
+        if self.over == "topics":
+            raise UsageError(
+                "intervals over topics take one judge: merge the judges first (--method mv)"
+            )
         machine = _machine_gains(self.machine, measure)
         _refuse_many(machine.shape[1], self.labels)
         return self._beside(machine, measure)
@@ -580,7 +605,8 @@ class _Topicwise(_Design):
     def human(self, measure: Measure) -> Estimate:
         """The mean of the sampled topics."""
         scores, at = self._human(measure)
-        return prediction_powered.topic_means(scores, np.zeros((self.size, 0, len(self.runs))), at)
+        nobody = np.zeros((self.size, 0, len(self.runs)))
+        return prediction_powered.topic_means(scores, nobody, at, self.over == "topics")
 
     def powered(self, measure: Measure) -> Estimate:
         """PPI++ over topics."""
@@ -592,7 +618,7 @@ class _Topicwise(_Design):
         values = many.values[0].transpose(1, 0, 2)  # topic, judge, run
         own_mean = np.nanmean(values, axis=0, keepdims=True)
         filled = np.where(np.isnan(values), own_mean, values)
-        return prediction_powered.topic_means(scores, filled, at)
+        return prediction_powered.topic_means(scores, filled, at, self.over == "topics")
 
     def rogan_gladen(self, measure: Measure) -> Estimate:
         """Only for pairs."""

@@ -17,7 +17,9 @@ $$\hat\theta_r = F_r + \sum_s (1 - \pi_s) C_{rs}, \qquad
 with $\pi_s$ the probability to be sampled, and $P_s$ learned without the pair's fold. $F$ is the
 mean over what is not known of the topics' effects (three points in each direction), and what that
 moves it by is taken for an error, too. The variance is the mean of that of the sample and of that
-which the probabilities imply.
+which the probabilities imply. Where topics are a sample, too, it is that of the topics' own
+estimates, $F_{rt}$ and the corrections within each: what differs between topics is in it, and
+what labels leave open within them.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from qrowd.data.qrels import NOT_JUDGED, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.sample import Sample
 from qrowd.data.scale import Scale
-from qrowd.evaluation.engine import Task
+from qrowd.evaluation.engine import Task, evaluate
 from qrowd.evaluation.expectation import Quadrature
 from qrowd.evaluation.linear import is_linear, pair_gains, pair_weights
 from qrowd.evaluation.measure import Measure, measures_of
@@ -48,7 +50,7 @@ FOLDS = 10
 TOP = 10  # documents that a run shows first
 FREE, RIDGE = 1e-3, 1.0  # precision of the intercept and of the other coefficients
 VARYING = (0, 1, 3)  # predictors whose coefficients differ by topic: level, machine, share on top
-SPREAD = np.array([1.5, 0.3, 0.3])  # the variance of each of these
+SPREAD = np.array([2.0, 0.3, 0.3])  # the variance of each of these
 STEPS, LONGEST = 50, 5.0  # of Newton's method, and how far one may go
 DRAWS = 400  # of grades, for nDCG
 EDGE = 0.01  # as sure as a machine is taken to be
@@ -146,22 +148,25 @@ class ScoredPool:
         chance = np.minimum(p[self._own(topic)][:, relevant].sum(axis=1), 1 - 1e-9)
         rank = self.ranks[:, self._own(topic)]
         order = np.argsort(rank, axis=1)
+        place = np.argsort(order, axis=1)[:, row]  # of the pairs that are asked for
         rank = np.take_along_axis(rank, order, axis=1)
         over = (rank < measure.depth) / (rank + 1.0)
-        total = np.zeros(rank.shape)
+        own_over = np.take_along_axis(over, place, axis=1)
+        slope = np.zeros(place.shape)
         by = Quadrature.of(chance)
-        for u, a, weight in zip(by.node, by.ratio.T, by.weight, strict=True):
+        matter = by.weight > 1e-12 * by.weight.max()  # half of them, where much is relevant
+        each = (by.node[matter], by.ratio[:, matter].T, by.weight[matter])
+        for u, a, weight in zip(*each, strict=True):
             ranked = a[order]
-            above = np.cumsum(ranked, axis=1) - ranked
             part = over * ranked
-            whole = (part * (1 + u * above)).sum(axis=1, keepdims=True)
-            below = part[:, ::-1].cumsum(axis=1)[:, ::-1] - part
-            factor = 1 - chance[order] * (1 - u)
-            by_ratio = (over * (1 + u * above) + u * below) / factor**2
-            total += weight * (by_ratio - whole * (1 - u) / factor)
-        slope = np.empty_like(total)
-        np.put_along_axis(slope, order, total, axis=1)
-        return np.asarray(slope[:, row, None] * relevant)
+            until, seen = np.cumsum(ranked, axis=1), np.cumsum(part, axis=1)
+            whole = (part * (1 + u * (until - ranked))).sum(axis=1, keepdims=True)
+            above = np.take_along_axis(until, place, axis=1) - a[row]
+            below = seen[:, -1:] - np.take_along_axis(seen, place, axis=1)
+            factor = 1 - chance[row] * (1 - u)
+            by_ratio = (own_over * (1 + u * above) + u * below) / factor**2
+            slope += weight * (by_ratio - whole * (1 - u) / factor)
+        return np.asarray(slope[:, :, None] * relevant)
 
     def _in_ndcg(self, measure: NDCG, p: Floats, topic: int, row: Array) -> Floats:
         """The mean over the same draws with the pair's grade in the place of the drawn one."""
@@ -232,6 +237,7 @@ class OneStep:
     runs: RunSet
     machine: Merged
     sample: Sample
+    over_topics: bool = False  # they are a sample, too
 
     @cached_property
     def at(self) -> Codes:
@@ -379,8 +385,11 @@ class OneStep:
         implied = flat @ flat.T
         more = max(float(np.square(parts).sum() / max(np.trace(implied), 1e-300)), 1.0)
         aside = np.asarray(value - middle)
-        beyond = more * implied / 2 + np.outer(aside, aside)
-        parts = parts / np.sqrt(2)
+        if self.over_topics:
+            parts, beyond = self._by_topic(measure, step * left), np.zeros_like(implied)
+        else:
+            parts, beyond = parts / np.sqrt(2), more * implied / 2
+        beyond = beyond + np.outer(aside, aside)
         squares = np.square(parts)
         weight = np.square(away).sum(axis=2)
         return Estimate(
@@ -393,6 +402,17 @@ class OneStep:
             beyond,
             FEWEST_EFFECTIVE,
         )
+
+    def _by_topic(self, measure: Measure, step: Floats) -> Floats:
+        """What each topic adds to the error, [run, topic]: how far its own estimate is off the
+        mean.
+        """
+        scores = evaluate(self.runs, self.labels, measure)
+        own = scores.topics.find(self.machine.pairs.topics)[self.machine.pairs.topic[self.at]]
+        topics = len(scores.topics)
+        each = scores.values[0, 0] / topics + _by_topic(step.T, own, topics)
+        away = each - each.mean(axis=0)
+        return np.asarray(away.T * np.sqrt(topics / max(topics - 1, 1)))
 
 
 def _standard(values: Floats) -> Floats:

@@ -20,6 +20,7 @@ _OF_FILES_OF_SCORES = (
     *("format", "topics", "leave_out", "reference", "bootstrap", "test", "correction", "alpha"),
     *("top_of", "rank_ties", "latex"),
 )
+_RANKINGS = ("estimate", "reference", "symmetric")
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,13 @@ class HumanLabels:
     gold_rel: int | None
     labels_needed: float | None
     topics_needed: float | None
+    over: str | None
 
     def check(self, scores: tuple[str, ...], systems: bool, runs: bool, baseline: str) -> None:
         """Human labels correct scores under machine labels, which files of scores do not have."""
         if not self.human:
             options = ("judgements", "method", "sampled", "gold_rel", "labels_needed")
-            for name in (*options, "topics_needed"):
+            for name in (*options, "topics_needed", "over"):
                 if getattr(self, name):
                     raise UsageError(f"--{name.replace('_', '-')} needs --human")
             if runs:
@@ -51,8 +53,10 @@ class HumanLabels:
         if not (systems and runs and self.judgements):
             raise UsageError("--human needs --systems, --runs and --judgements")
         opt.refuse_stated(_OF_FILES_OF_SCORES, "is for files of scores, not for --human")
-        if not baseline and (self.labels_needed or self.topics_needed):
-            raise UsageError("--labels-needed and --topics-needed need --baseline")
+        if not baseline and self.topics_needed:
+            raise UsageError("--topics-needed needs --baseline")
+        if self.over and self.labels_needed:
+            raise UsageError("labels cannot replace topics: --labels-needed or --over topics")
 
     def corrected(
         self, systems: q.RunSet, measures: tuple[str, ...], level: float, seed: int
@@ -66,16 +70,21 @@ class HumanLabels:
         chosen = measures or ("P@10", "AP", "nDCG@10")
         try:
             found = q.correct(
-                systems, machine, human, chosen, sampled=self.sampled, level=level, seed=seed
+                systems,
+                machine,
+                human,
+                chosen,
+                sampled=self.sampled,
+                over=self.over or "pool",
+                level=level,
+                seed=seed,
             )
         except InputError as error:
             raise error if error.file else error.at(str(self.human)) from None
-        graded = human if isinstance(human, q.Qrels) else human.qrels
-        highest = max(*machine.scale.grades, *graded.scale.grades)
-        return found, q.unjudged(systems, machine.qrels(), chosen, highest=highest)
+        return found, opt.unjudged(systems, machine, human, chosen)
 
 
-@opt.command(old={"--over": "--top-of"})
+@opt.command(old={f"--over {word}": f"--top-of {word}" for word in _RANKINGS})
 @opt.files("scores", "[SCORES...]", required=False)
 @opt.format
 @opt.topics
@@ -99,30 +108,19 @@ class HumanLabels:
     help="With --systems and --human: the machines' judgements. Repeatable.",
 )
 @opt.method(help="How the judgements are merged first.  [default: mv]")
-@opt.input_file(
-    "--human",
-    help="With --systems, --runs and --judgements: human labels of some pairs, the file of `qrowd "
-    "sample` with a grade added to each row, or qrels (then --sampled says how they were chosen).",
-)
-@opt.option(
-    "--sampled",
-    type=click.Choice(("random", "topic")),
-    help="How human labels without probabilities were chosen: pairs at random, or whole topics.",
-)
+@opt.human
 @opt.gold_rel
-@opt.option(
-    "--labels-needed",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="H",
-    help="With --human and --baseline: also print how many human labels would make the interval of "
-    "every difference at most H to each side.",
-)
 @opt.option(
     "--topics-needed",
     type=click.FloatRange(min=0, min_open=True),
     metavar="D",
     help="With --human and --baseline: also print how many topics would show a difference of D "
     "with power .8.",
+)
+@opt.option(
+    "--over",
+    type=click.Choice(("topics",)),
+    help="With --human: intervals for more topics like these, instead of for this pool.",
 )
 @opt.measures("Compare this measure only. Repeatable.")
 @opt.count(
@@ -151,7 +149,7 @@ class HumanLabels:
 )
 @opt.choice(
     "--top-of",
-    choices=("estimate", "reference", "symmetric"),
+    choices=_RANKINGS,
     help="The ranking whose top tau_AP weighs most.",
 )
 @opt.choice(
@@ -276,18 +274,18 @@ def _by_human_labels(
     needed: dict[str, dict[str, int]] = {}
     if baseline:
         contrast = result = q.against(corrected, runs.read(), baseline)
-        if labels.labels_needed:
-            needed["labels_needed"] = contrast.labels_needed(labels.labels_needed)
         if labels.topics_needed:
             needed["topics_needed"] = contrast.topics_needed(labels.topics_needed)
+    if labels.labels_needed:
+        needed["labels_needed"] = result.labels_needed(labels.labels_needed)
     deliver(result, output, as_json, unjudged=missing.to_polars().to_dicts(), **needed)
     if as_json:
         return
     lines = [] if output else ["", str(missing)]
     said = {
         "labels_needed": (
-            f"differences within {labels.labels_needed} to each side need {{}} human labels "
-            f"({corrected.labels} now)",
+            f"{'differences' if baseline else 'scores'} within {labels.labels_needed} to each side "
+            f"need {{}} human labels ({corrected.labels} now)",
             labels_unknown(corrected),
         ),
         "topics_needed": (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from qrowd.aggregation.run_scores import Belief
 
 
-_OF_PLAIN_SCORES = ("intervals", "over", "per_topic", "average", "keep", "unjudged")
+_OF_PLAIN_SCORES = ("intervals", "per_topic", "average", "keep", "unjudged")
 
 
 @dataclass(frozen=True)
@@ -171,34 +171,18 @@ class Correction:
     help="Correct overconfident probabilities with these qrels, which should cover a random sample "
     "of the pairs (--gold-rel makes them binary).",
 )
-@opt.input_file(
-    "--human",
-    help="Human labels of some pairs: the file of `qrowd sample` with a grade added to each "
-    "row, or qrels (then --sampled says how they were chosen).",
-)
+@opt.human
 @opt.option(
     "--correct",
     type=click.Choice(("ppi", "recalibrate", "rg")),
     help="How --human labels correct the scores under machine labels: prediction-powered "
     "inference, recalibrated labels, or Rogan and Gladen's formula (P only).  [default: ppi]",
 )
-@opt.option(
-    "--sampled",
-    type=click.Choice(("random", "topic")),
-    help="How human labels without probabilities were chosen: pairs at random, or whole "
-    "topics at random.",
-)
 @opt.choice(
     "--quantiles",
     choices=("t", "bootstrap"),
     help="Where the intervals of --correct ppi end: at Student's quantiles, or at those of a "
     "bootstrap.",
-)
-@opt.option(
-    "--labels-needed",
-    type=click.FloatRange(min=0, min_open=True),
-    metavar="H",
-    help="Also print how many human labels would make every interval at most H to each side.",
 )
 @opt.switch(
     "--informed",
@@ -237,7 +221,8 @@ class Correction:
     "--over",
     type=click.Choice(("draws", "topics", "both")),
     help="What the intervals cover: draws of relevance, topics (bootstrap), or both. "
-    "Default: all that there is.",
+    "Default: all that there is. With --human only topics: intervals for more topics like these, "
+    "else for this pool.",
 )
 @opt.input_file(
     "--leave-out-runs",
@@ -292,6 +277,7 @@ def command(
       qrowd evaluate --runs 'runs/*.gz' --merged merged.tsv --draws 1000 --intervals
       qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method ds --draws 1000 --intervals
       qrowd evaluate --runs 'runs/*.gz' --judgements llm.tsv --human few.tsv -m AP -m nDCG@10
+      qrowd evaluate --runs 'runs/*.gz' --judgements llm.tsv --human few.tsv --over topics
       qrowd evaluate --runs 'runs/*.gz' --qrels nist.qrels --leave-out-runs groups.tsv
       qrowd evaluate --runs 'runs/*.gz' --judgements crowd.tsv --method mv \\
           --worklist next.tsv -m P@10
@@ -311,11 +297,15 @@ def command(
     if leave_out_runs and not relevance.qrels:
         raise UsageError("--leave-out-runs needs --qrels")
     if leave_out_runs:
-        opt.refuse_stated(_OF_PLAIN_SCORES, "does not go with --leave-out-runs")
+        opt.refuse_stated((*_OF_PLAIN_SCORES, "over"), "does not go with --leave-out-runs")
     else:
         opt.refuse_stated(("pool_depth",), "needs --leave-out-runs")
     if correcting:
         opt.refuse_stated(_OF_PLAIN_SCORES, "does not go with --human")
+        if over not in (None, "topics"):
+            raise UsageError(f"--human has intervals for this pool, or --over topics; got {over}")
+        if over and correction.labels_needed:
+            raise UsageError("labels cannot replace topics: --labels-needed or --over topics")
     systems = runs.read()
     if leave_out_runs:
         labels = relevance.read(None)
@@ -329,7 +319,9 @@ def command(
         deliver(found, output, as_json)
         return
     if correcting:
-        corrected = _corrected(systems, relevance, correction, measures, rel, level, seed)
+        corrected = _corrected(
+            systems, relevance, correction, measures, rel, over or "pool", level, seed
+        )
         _deliver_corrected(corrected, correction.labels_needed, output, as_json)
         return
     crowd = relevance.crowd()
@@ -394,6 +386,7 @@ def _corrected(
     correction: Correction,
     measures: tuple[str, ...],
     rel: int | None,
+    over: str,
     level: float,
     seed: int,
 ) -> q.Corrected:
@@ -416,6 +409,7 @@ def _corrected(
             chosen,
             method=correction.correct or "ppi",
             sampled=correction.sampled,
+            over=over,
             level=level,
             quantiles=correction.quantiles,
             seed=seed,

@@ -20,6 +20,7 @@ The others reach it under their long names:
     @opt.ties     --ties RULE          @opt.seed     --seed N          @opt.yes    --yes
     @opt.database DATABASE             @opt.campaign --campaign NAME
     @opt.people   --people FILE        @opt.machines --machines PATTERN
+    @opt.human    --human FILE --sampled random|topic --labels-needed H
     @opt.quiet    -q, which no command sees: `output.say` does
 
 A verb makes options of its own by opt.option (click's, with the `part` of the help that lists it),
@@ -650,6 +651,34 @@ def read_human(path: str, rel: int | None) -> q.Sample | q.Qrels:
     return labels if rel is None else labels.binary(rel)
 
 
+def unjudged(
+    runs: q.RunSet, machine: q.Merged, human: q.Sample | q.Qrels, measures: Sequence[str]
+) -> q.Unjudged:
+    """What nobody judged on top of the runs; the highest grade is that of either judge."""
+    labels = human if isinstance(human, q.Qrels) else human.qrels
+    highest = max(*machine.scale.grades, *labels.scale.grades)
+    return q.unjudged(runs, machine.qrels(), measures, highest=highest)
+
+
+human = _all(
+    input_file(
+        "--human",
+        help="Human labels of some pairs: the file of `qrowd sample` with a grade added to each "
+        "row, or qrels (then --sampled says how they were chosen).",
+    ),
+    option(
+        "--sampled",
+        type=click.Choice(("random", "topic")),
+        help="How human labels without probabilities were chosen: pairs at random, or whole topics "
+        "at random.",
+    ),
+    option(
+        "--labels-needed",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="H",
+        help="Also print how many human labels would make every interval at most H to each side.",
+    ),
+)
 pairs = input_file(
     "--pairs",
     help="Pairs to include in the pool even if nobody judged them: qrels, or a table with topic "

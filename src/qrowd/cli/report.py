@@ -158,8 +158,10 @@ def command(
 
 def _by_human_labels(
     study: q.Study, human: str, rel: int | None, baseline: str
-) -> list[q.Corrected | q.Contrast]:
-    """The scores under the chosen way of merging, corrected; and against the baseline."""
+) -> list[q.Corrected | q.Contrast | q.Unjudged]:
+    """The scores under the chosen way of merging, corrected; against the baseline; and what nobody
+    judged.
+    """
     assert study.runs is not None
     merged = study.merged[study.chosen]
     labels = opt.read_human(human, rel)
@@ -169,11 +171,13 @@ def _by_human_labels(
             "with grades added; of other labels `qrowd evaluate --human FILE --sampled random` (or "
             "topic) has the scores"
         )
+    measures = ("P@10", "AP", "nDCG@10")
     try:
-        found = q.correct(study.runs, merged, labels, ("P@10", "AP", "nDCG@10"), seed=study.seed)
+        found = q.correct(study.runs, merged, labels, measures, seed=study.seed)
     except InputError as error:
         raise error if error.file else error.at(human) from None
-    return [found, *([q.against(found, study.runs, baseline)] if baseline else [])]
+    missing = opt.unjudged(study.runs, merged, labels, measures)
+    return [found, *([q.against(found, study.runs, baseline)] if baseline else []), missing]
 
 
 def _files(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.comparison.prediction_powered import EQUAL, Corrected
+from qrowd.comparison.prediction_powered import EQUAL, OVER, Corrected, labels_needed
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
@@ -46,6 +46,7 @@ class Contrast(Readable, Framed):
     spread: Floats
     moved: tuple[dict[str, Any], ...]
     level: float
+    over: str
     unit: str
     labels: int
     size: int
@@ -70,7 +71,7 @@ class Contrast(Readable, Framed):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON has it."""
-        about = ("baseline", "level", "unit", "labels", "size", "moved", "notes")
+        about = ("baseline", "level", "over", "unit", "labels", "size", "moved", "notes")
         account = {name: getattr(self, name) for name in about}
         return dict(plain(account | {"rows": self.rows()}))
 
@@ -89,27 +90,20 @@ class Contrast(Readable, Framed):
 
     def labels_needed(self, half_width: float) -> dict[str, int]:
         """How many labels make every difference's interval this narrow, from the widest now."""
-        if not half_width > 0:
-            raise ParameterError(f"the half width must be above 0, got {half_width}")
-        result = {}
-        for name, low, high in zip(self.measures, self.low, self.high, strict=True):
-            if np.isnan(low).all() or self.labels >= self.size:
-                continue
-            widest = float(np.nanmax(high - low)) / 2
-            now = 1 / self.labels - 1 / self.size  # the square of a width falls in proportion
-            part = (half_width / widest) ** 2 * now if widest else now
-            result[name] = min(ceil(1 / (1 / self.size + part)), self.size)
-        return result
+        return labels_needed(self, (self.high - self.low) / 2, half_width)
 
     def __str__(self) -> str:
         legend = [
-            f"Differences to {self.baseline} with {percent(self.level)} intervals, for the whole "
-            f"pool judged by a human. {self.labels} of {self.size} {self.unit}s were judged. "
+            f"Differences to {self.baseline} with {percent(self.level)} intervals, for "
+            f"{OVER[self.over]}. {self.labels} of {self.size} {self.unit}s were judged. "
             "Topics won, lost, tied: under recalibrated labels.",
             *(f"note: {note}" for note in self.notes),
         ]
         tables = [self._table(name) for name in self.measures]
-        return "\n\n".join([*tables, *self._topics(), "\n".join(legend)])
+        moves = [list(row.values()) for row in self.moves(self.measures[0])]
+        header = [self.measures[0], "topic", "difference", "documents (their rank, p relevant)"]
+        moved = [aligned(header, moves)] if moves else []
+        return "\n\n".join([*tables, *moved, "\n".join(legend)])
 
     def _table(self, name: str) -> str:
         rows = []
@@ -130,25 +124,23 @@ class Contrast(Readable, Framed):
         header = [name, "difference", percent(self.level), "", "human only", "won", "lost", "tied"]
         return aligned(header, rows)
 
-    def _topics(self) -> list[str]:
-        """The topics behind the differences of the first runs of the first measure."""
-        first = [row["run"] for row in self.rows()[:SHOWN]]
-        rows = [
-            [
-                move["run"],
-                move["topic"],
-                f"{move['difference']:+.3f}",
-                "; ".join(
+    def moves(self, measure: str) -> list[dict[str, str]]:
+        """For eyes: the topics behind the differences of the first runs by one measure."""
+        rows = [row["run"] for row in self.rows() if row["measure"] == measure]
+        return [
+            {
+                "run": move["run"],
+                "topic": move["topic"],
+                "difference": f"{move['difference']:+.3f}",
+                "documents": "; ".join(
                     f"{each['document']} at {each['rank'] or '-'}, was {each['was'] or '-'} "
                     f"(p {each['p']:.2f})"
                     for each in move["documents"]
                 ),
-            ]
+            }
             for move in self.moved
-            if move["run"] in first and move["measure"] == self.measures[0]
+            if move["run"] in rows[:SHOWN] and move["measure"] == measure
         ]
-        header = [self.measures[0], "topic", "difference", "documents (their rank, p relevant)"]
-        return [aligned(header, rows)] if rows else []
 
 
 def against(corrected: Corrected, runs: RunSet, baseline: str) -> Contrast:
@@ -191,6 +183,7 @@ def against(corrected: Corrected, runs: RunSet, baseline: str) -> Contrast:
         np.nanstd(apart, axis=1, ddof=1) if len(apart[0]) > 1 else np.full(shape, np.nan),
         tuple(_moved(corrected, runs, apart, others, base)),
         corrected.level,
+        corrected.over,
         corrected.unit,
         corrected.labels,
         corrected.size,

@@ -241,12 +241,14 @@ class PairSample:
     """Which pairs of the pool humans judged (`at`), what they said, and with which probability.
 
     `human[n]` and `machine[pool, judges]` are gains: what a pair adds to a score at weight 1.
+    `topic[n]` are the pairs' topics where these are a sample, too.
     """
 
     at: Array
     human: Floats
     probability: Floats
     machine: Floats
+    topic: Array | None = None
 
     def alone(self) -> PairSample:
         """The same sample without the machines."""
@@ -264,7 +266,8 @@ def weighted_sums(weights: Any, sample: PairSample) -> Estimate:
     Poisson sampling (for equal probabilities: of simple random sampling), $1 - \pi_s$ being the
     finite-population factor; Student's degrees of freedom are the row's own sampled pairs less 1.
     $\lambda$ is shared by all rows and cross-fitted: a pair's residual uses the $\lambda$ of the
-    other folds, so that the interval does not flatter itself.
+    other folds, so that the interval does not flatter itself. Where topics are a sample, too, they
+    are the observations: human labels alone only.
     """
     chosen = np.asarray(weights[:, sample.at].todense(), np.float64)
     total, own = np.asarray(weights.sum(axis=1)).ravel(), (chosen != 0).sum(axis=1)
@@ -278,6 +281,11 @@ def weighted_sums(weights: Any, sample: PairSample) -> Estimate:
         mean = (pull * residual).sum(axis=1)
         left = np.sqrt((1 - sample.probability) / (1 - pull))
         parts = np.nan_to_num(total[:, None] * pull * left * (residual - mean[:, None]))
+        if sample.topic is not None:
+            whole = np.nan_to_num(total[:, None] * pull * (residual - mean[:, None]))
+            seen = sample.topic[:, None] == np.unique(sample.topic)
+            parts = whole @ seen * np.sqrt(seen.shape[1] / max(seen.shape[1] - 1, 1))
+            own = np.minimum(own, seen.shape[1])
         error = np.where(own > 0, np.sqrt(np.square(parts).sum(axis=1)), np.nan)
         effective = 1 / (np.square(pull) * (1 - sample.probability)).sum(axis=1)
     nothing = total == 0  # a row that depends on no pair of the pool is known without labels
@@ -334,23 +342,30 @@ def _trust(whole: float, left: float, size: float, judges: int) -> float:
 # --- whole topics ---------------------------------------------------------------------------------
 
 
-def topic_means(human: Floats, machine: Floats, at: Array) -> Estimate:
-    """Estimates of the runs' means over all topics, from human scores on a sample of topics.
+def topic_means(human: Floats, machine: Floats, at: Array, over_topics: bool = False) -> Estimate:
+    r"""Estimates of the runs' means over all topics, from human scores on a sample of topics.
 
     `human[n, runs]` are the scores on the topics `at`, `machine[topics, judges, runs]` those under
     the machines' labels on all topics. A topic is one observation; the variance has the
     finite-population factor, lambda is shared by the runs and learned without the topic it is used
-    on. Without judges it is the plain mean of the sampled topics.
+    on. Without judges it is the plain mean of the sampled topics. With `over_topics` all topics are
+    a sample of others: $(1/n - 1/N) \sigma^2$ of the residuals and $\sigma^2/N$ of the scores.
     """
     n, topics = len(at), len(machine)
     away = machine[at] - machine.mean(axis=0)  # from each run's mean over all topics
     shares = np.stack([_topic_share(human, away, np.arange(n) != out) for out in range(n)])
     residual = human - np.einsum("tj,tjr->tr", shares, away)
+    if (
+        n == topics
+    ):  # nothing is left to the machine; shares that differ by topic would move the mean
+        residual = human
     value = residual.mean(axis=0)
     factor = np.sqrt((1 - n / topics) / (n * (n - 1))) if n > 1 else np.nan
     parts = factor * (residual - value).T
+    if over_topics:
+        parts = np.hstack([parts, (human - human.mean(axis=0)).T / np.sqrt(topics * (n - 1))])
     error = np.sqrt(np.square(parts).sum(axis=1))
-    freedom = np.full(len(value), n - 1.0 if n < topics else np.inf)
+    freedom = np.full(len(value), n - 1.0 if over_topics or n < topics else np.inf)
     return Estimate(value, error, freedom, shares.mean(axis=0), parts)
 
 
@@ -373,6 +388,11 @@ _BESIDE = (
     *("low", "high", "human", "human_low", "human_high"),
     *("machine", "infap", "place", "place_low", "place_high"),
 )
+# what intervals are for
+OVER = {
+    "pool": "this pool, all of it judged by a human",
+    "topics": "more topics like these, judged by a human",
+}
 _INFERRED = "infAP takes the pairs as chosen at random: of others it is no estimate."
 _RECALIBRATED = "Runs are in the order of recalibrated labels, which rank systems best."
 
@@ -406,6 +426,7 @@ class Corrected(Readable, Scores):
     believed: SoftQrels | None
     method: str
     level: float
+    over: str
     unit: str
     labels: int
     size: int
@@ -424,8 +445,8 @@ class Corrected(Readable, Scores):
     def __str__(self) -> str:
         tables = [self._table(m) for m in range(len(self.measures))]
         legend = [
-            f"Intervals of {percent(self.level)}, for the scores that the whole pool would give if "
-            f"a human had judged it. {self.labels} of {self.size} {self.unit}s were judged.",
+            f"Intervals of {percent(self.level)} for the scores on {OVER[self.over]}. "
+            f"{self.labels} of {self.size} {self.unit}s were judged.",
             *([] if self.method == "human" else [_RECALIBRATED]),
             *([] if np.isnan(self.infap).all() else [_INFERRED]),
             *(f"note: {note}" for note in self.notes),
@@ -479,7 +500,7 @@ class Corrected(Readable, Scores):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON has it."""
-        about = ("method", "level", "unit", "labels", "size")
+        about = ("method", "level", "over", "unit", "labels", "size")
         account = {name: getattr(self, name) for name in about}
         account |= {"rows": self.to_polars().to_dicts(), "notes": self.notes}
         return dict(plain(account))
@@ -506,15 +527,25 @@ class Corrected(Readable, Scores):
 
         From the widest interval now: its square falls as 1/n - 1/size.
         """
-        if not half_width > 0:
-            raise ParameterError(f"the half width must be above 0, got {half_width}")
-        result = {}
-        each = zip(self.measures, self.value, self.low, self.high, strict=True)
-        for name, value, low, high in each:
-            width = np.maximum(high - value, value - low)  # the longer side
-            if np.isnan(width).all() or self.labels >= self.size:
-                continue
-            now = 1 / self.labels - 1 / self.size
-            part = (half_width / float(np.nanmax(width))) ** 2 * now if np.nanmax(width) else now
-            result[name] = min(ceil(1 / (1 / self.size + part)), self.size)
-        return result
+        longer = np.maximum(self.high - self.value, self.value - self.low)
+        return labels_needed(self, longer, half_width)
+
+
+def labels_needed(figures: Corrected | Any, width: Floats, half_width: float) -> dict[str, int]:
+    """The number of labels that makes the widest of each measure's intervals this narrow."""
+    if not half_width > 0:
+        raise ParameterError(f"the half width must be above 0, got {half_width}")
+    if figures.over == "topics":
+        raise UsageError(
+            "labels make no interval over topics as narrow as one likes: leave over='topics' out, "
+            "or ask how many topics are needed (--topics-needed of `qrowd compare`)"
+        )
+    result = {}
+    for name, own in zip(figures.measures, width, strict=True):
+        if np.isnan(own).all() or figures.labels >= figures.size:
+            continue
+        widest = float(np.nanmax(own))
+        now = 1 / figures.labels - 1 / figures.size  # the square of a width falls in proportion
+        part = (half_width / widest) ** 2 * now if widest else now
+        result[name] = min(ceil(1 / (1 / figures.size + part)), figures.size)
+    return result

@@ -9,9 +9,8 @@ import numpy as np
 
 from qrowd.comparison.labels import score_labels
 from qrowd.data.index import Index
-from qrowd.data.qrels import Qrels
+from qrowd.data.qrels import Qrels, TeamLabels
 from qrowd.data.runs import RunSet
-from qrowd.data.teams import TeamLabels
 from qrowd.errors import InputError
 from qrowd.evaluation.engine import evaluate
 
@@ -43,7 +42,11 @@ def score_teams(teams: Mapping[str, TeamLabels], gold: Qrels) -> list[dict[str, 
         row["ranks"] = "own" if own else "by label"
         rows.append(row)
     figures = [name for name in rows[0] if name not in ("team", "ranks")]
-    means = {name: float(np.nanmean([row[name] for row in rows])) for name in figures}
+    means = dict.fromkeys(figures, float("nan"))
+    for figure in figures:
+        known = [row[figure] for row in rows if not np.isnan(row[figure])]
+        if known:
+            means[figure] = float(np.mean(known))
     empty = [
         {"team": name, "pairs": 0, **dict.fromkeys(figures[1:], float("nan")), "ranks": ""}
         for name in nothing
@@ -56,7 +59,9 @@ def _shared(team: TeamLabels, gold: Qrels) -> bool:
 
 
 def _ranked(team: TeamLabels, gold: Qrels) -> tuple[float, float]:
-    """The mean AP and nDCG of a team's own rankings that have something relevant."""
+    """The mean AP and nDCG of a team's own rankings that have something relevant; not a number
+    where none has.
+    """
     assert team.ranking is not None
     assert team.rank is not None
     pairs = team.labels.pairs
@@ -70,6 +75,8 @@ def _ranked(team: TeamLabels, gold: Qrels) -> tuple[float, float]:
         for topic, grade in zip(judged.pairs.topic_names, judged.grade, strict=True)
         if grade > 0
     }
+    if not useful:
+        return float("nan"), float("nan")
     run = RunSet.of(["team"] * len(known), names, documents, -team.rank[known])
     topics = Index.of(sorted(useful))
     values = evaluate(run, judged, ["AP", "nDCG"])[topics].values[:, 0, :, 0]

@@ -277,6 +277,18 @@ class QrelsSet(Pooled):
 
 
 @dataclass(frozen=True, eq=False)
+class TeamLabels:
+    """What one of several teams said: a chance of relevance for each pair and, where it ranked
+    documents, the rank of each in its ranking. A ranking has a name and is of one topic; rank 1 is
+    best.
+    """
+
+    labels: SoftQrels
+    ranking: Array | None = None
+    rank: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class SoftQrelsSet:
     """Many random qrels over one pool: the hard grades of each column, mapped to probabilities."""
 

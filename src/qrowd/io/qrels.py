@@ -14,10 +14,9 @@ from qrowd.data.arrays import freeze, refuse_rows
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.provenance import Provenance
-from qrowd.data.qrels import NOT_JUDGED, Qrels, QrelsSet, SoftQrels
+from qrowd.data.qrels import NOT_JUDGED, Qrels, QrelsSet, SoftQrels, TeamLabels
 from qrowd.data.sample import BY, GOALS, UNIFORM, Choice, Decisions, Sample
 from qrowd.data.scale import BINARY, Scale
-from qrowd.data.teams import TeamLabels
 from qrowd.errors import InputError, UsageError
 from qrowd.io.columns import Columns, Reading, Wanted, tables
 from qrowd.io.grades import Grading, Words, graded

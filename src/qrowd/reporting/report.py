@@ -12,6 +12,7 @@ from qrowd.comparison.baseline import Contrast
 from qrowd.comparison.compare import Comparison
 from qrowd.comparison.intervals import Intervals, intervals
 from qrowd.comparison.labels import LabelScores
+from qrowd.comparison.pooling import Unjudged
 from qrowd.comparison.prediction_powered import Corrected
 from qrowd.data.frames import Framed
 from qrowd.data.judgements import Judgements
@@ -114,6 +115,8 @@ def sections_of(noun: Any, files: Files | None = None) -> list[Section]:
             return [systems.corrected_section(noun)]
         case Contrast():
             return [systems.contrast_section(noun)]
+        case Unjudged():
+            return [systems.unjudged_section(noun)]
         case Scores() if noun.axis == "draw":
             return [systems.system_section(intervals(noun))]
         case Scores():

@@ -11,7 +11,8 @@ from qrowd.comparison.baseline import Contrast
 from qrowd.comparison.compare import LESS_IS_BETTER, Comparison
 from qrowd.comparison.correlation import places
 from qrowd.comparison.intervals import Intervals
-from qrowd.comparison.prediction_powered import Corrected
+from qrowd.comparison.pooling import TOP, Unjudged
+from qrowd.comparison.prediction_powered import OVER, Corrected
 from qrowd.data.arrays import Floats
 from qrowd.data.scores import Scores
 from qrowd.rendering import percent
@@ -81,8 +82,8 @@ def corrected_section(corrected: Corrected) -> Section:
     about = Prose(
         "Scores under machine labels, corrected by the labels that a human gave to "
         f"{corrected.labels} of {corrected.size} {corrected.unit}s (`{corrected.method}`); beside "
-        "them what the human labels say alone. The intervals are for the scores that the whole "
-        "pool would have if a human had judged it. Systems are in the order of recalibrated labels."
+        "them what the human labels say alone. The intervals are for the scores on "
+        f"{OVER[corrected.over]}. Systems are in the order of recalibrated labels."
     )
     tables = [_corrected_table(corrected, m) for m in range(len(corrected.measures))]
     return Section("Systems, corrected by human labels", (about, *tables))
@@ -108,7 +109,39 @@ def contrast_section(contrast: Contrast) -> Section:
         ]
         columns |= {count: [row[count] for row in rows] for count in ("won", "lost", "tied")}
         tables.append(Table(f"{name} against {contrast.baseline}", columns))
+        moves = contrast.moves(name)
+        if moves:
+            words = {
+                "documents": "Those whose ranks make most of the difference: their rank, that in "
+                f"{contrast.baseline}, and the probability that they are relevant."
+            }
+            moved: dict[str, list[Any]] = {key: [move[key] for move in moves] for key in moves[0]}
+            moved["difference"] = [Shown(text, float(text)) for text in moved["difference"]]
+            title = f"Topics that moved most by {name}, of the first systems above"
+            tables.append(Table(title, {"system": moved.pop("run")} | moved, words=words))
     return Section(f"Systems against {contrast.baseline}", (about, *tables))
+
+
+def unjudged_section(unjudged: Unjudged) -> Section:
+    """Documents on top of systems that nobody judged, and what they would change."""
+    title = f"Unjudged among the first {TOP}"
+    rows = [row for row in unjudged.rows() if row["unjudged"]]
+    if not rows:
+        return Section(title, (Prose(f"All documents among the systems' first {TOP} are judged."),))
+    about = Prose(
+        f"Documents among the first {TOP} of each topic that nobody judged, neither machine nor "
+        "human: they count as not relevant. Beside them is how the system's score under the "
+        "machine's labels would change if all of its own had the highest grade "
+        f"({unjudged.highest})."
+    )
+    columns: dict[str, list[Any]] = {
+        "system": [row["run"] for row in rows],
+        "unjudged": [row["unjudged"] for row in rows],
+        f"of the first {TOP}": [row["shown"] for row in rows],
+    }
+    for name in unjudged.measures:
+        columns[name] = [Shown(f"{row[name]:+.3f}", row[name]) for row in rows]
+    return Section(title, (about, Table("Systems with unjudged documents", columns)))
 
 
 def ranking_section(comparison: Comparison, command: str = "") -> Section:
