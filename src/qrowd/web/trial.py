@@ -37,7 +37,7 @@ Request: boil an egg. Page: “Our farm sells eggs every Friday.”
 
 Not relevant: it is about eggs, but it does not help to boil one."""]
 [scale]
-grades = [0, 1, 2]
+grades = [{grades}]
 [sets]
 size = {size}
 target = 1000
@@ -47,6 +47,7 @@ gold = {gold}
 [pay]
 hit = 1.00
 budget = 1000.00
+seconds_per_document = {seconds}
 [checks.seconds]
 at_least = 2
 [people]
@@ -72,7 +73,9 @@ def trial_rows(way: str = "grades") -> CampaignRows:
     checks = {(row.topic, row.document) for row in gold}
     pairs = [(row["topic"], row["name"]) for row in rows]
     pool = [pair for pair in pairs if pair not in checks]
-    return CampaignRows([Topic(**row) for row in trial["topics"]], documents, pool, gold)
+    topics = [Topic(**row) for row in trial["topics"]]
+    plan = parse_plan(plan_text(way))
+    return plan.way.prepare(plan, CampaignRows(topics, documents, pool, gold))
 
 
 def make_trial(settings: Settings, way: str = "grades", language: str = "en") -> str:
@@ -83,7 +86,9 @@ def make_trial(settings: Settings, way: str = "grades", language: str = "en") ->
 
 def plan_text(way: str = "grades", language: str = "en") -> str:
     """The trial's plan."""
-    return PLAN.format(way=way, language=language, **vars(Way.named(way).trial))
+    trial = Way.named(way).trial
+    grades = ", ".join(map(str, trial.grades))
+    return PLAN.format(way=way, language=language, **{**vars(trial), "grades": grades})
 
 
 def launch_campaign(settings: Settings, plan: Plan, rows: CampaignRows) -> str:
