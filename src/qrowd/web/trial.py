@@ -18,12 +18,7 @@ from qrowd.web.api.workers import judging_page
 from qrowd.web.settings import Settings
 
 GOLD_TOPIC = "tomatoes"
-PLAN = r'''
-[campaign]
-name = "try"
-title = "Which pages help?"
-way = "{way}"
-language = "{language}"
+INSTRUCTIONS = r'''
 instructions = """
 Somebody typed a request into a search engine and found some pages. Read the request first, \
 then each page, and say how well the page answers the request. Judge the page as it is, not \
@@ -35,7 +30,14 @@ water boils.”
 Highly relevant: one can do it with this page alone.""", """
 Request: boil an egg. Page: “Our farm sells eggs every Friday.”
 
-Not relevant: it is about eggs, but it does not help to boil one."""]
+Not relevant: it is about eggs, but it does not help to boil one."""]'''
+PLAN = r'''
+[campaign]
+name = "try"
+title = "Which pages help?"
+way = "{way}"
+language = "{language}"
+{instructions}
 [scale]
 grades = [{grades}]
 [sets]
@@ -87,8 +89,9 @@ def make_trial(settings: Settings, way: str = "grades", language: str = "en") ->
 def plan_text(way: str = "grades", language: str = "en") -> str:
     """The trial's plan."""
     trial = Way.named(way).trial
-    grades = ", ".join(map(str, trial.grades))
-    return PLAN.format(way=way, language=language, **{**vars(trial), "grades": grades})
+    own = f"instructions = {json.dumps(trial.instructions)}" if trial.instructions else INSTRUCTIONS
+    texts = {"grades": ", ".join(map(str, trial.grades)), "instructions": own}
+    return PLAN.format(way=way, language=language, **{**vars(trial), **texts})
 
 
 def launch_campaign(settings: Settings, plan: Plan, rows: CampaignRows) -> str:

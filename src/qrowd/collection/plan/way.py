@@ -53,13 +53,14 @@ Chance: TypeAlias = Callable[[], float]  # a random number from 0 to 1
 
 @dataclass(frozen=True)
 class Trial:
-    """The scale and the batches of the campaign that `qrowd serve --try` makes."""
+    """What the campaign of `qrowd serve --try` is like."""
 
     size: int = 4
     sets: int = 3
     gold: int = 1
     grades: tuple[int, ...] = (0, 1, 2)
     seconds: int = 20  # that a document takes
+    instructions: str = ""  # in the place of the usual ones
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,13 @@ class Game(Way):
     kinds = frozenset({"grade"})
     buckets = 3
     anew = True
-    trial = Trial(grades=(0, 1), seconds=6)
+    trial = Trial(
+        grades=(0, 1),
+        seconds=6,
+        instructions="Three people look for something, and sentences come out of pages that a "
+        "search engine found. Put each sentence to the request that it would help with, or to none "
+        "of them. Take your time: fast answers bring no points, right ones do.",
+    )
 
     # --- plans ------------------------------------------------------------------------------------
 
