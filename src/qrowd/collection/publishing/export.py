@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 CHUNK = 50_000  # rows in memory at a time
 CONTROLS = ("gold", "qualification", "repeat", "second", "review", "expert")
 SAID = ("cannot-tell", "broken")
+NO_BUCKET = "none of these"  # an empty cell would be no answer
 _KINDS = {"human": "person", "expert": "expert", "machine": "machine"}  # of assessors
 _NAMES = ("topic", "doc", "assessor")
 _ANSWERS = {
@@ -396,7 +397,7 @@ def _buckets(work: Work) -> Iterator[tuple[str, pl.DataFrame]]:
     assessors = assessor_names(work)
     for part in _streamed(work, query).partitions(CHUNK):
         rows = [
-            (name, doc, assessors[who][0], put or "", f"{spent / 1000:g}", str(at))
+            (name, doc, assessors[who][0], put or NO_BUCKET, f"{spent / 1000:g}", str(at))
             for name, doc, who, put, spent, at in part
         ]
         yield "buckets.tsv", pl.DataFrame(rows, list(_BUCKETS["buckets.tsv"]), orient="row")
