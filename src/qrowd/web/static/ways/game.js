@@ -82,15 +82,15 @@ export default class Game extends Way {
     const rounds = new Map();
     for (const step of steps) {
       const name = JSON.stringify(step.set.buckets);
-      if (!rounds.has(name)) rounds.set(name, []);
-      rounds.get(name).push(step);
+      rounds.set(name, [...(rounds.get(name) ?? []), step]);
     }
-    const mixed = [...rounds.values()].flatMap((round) =>
-      round
-        .sort((first, second) => lotOf(first) - lotOf(second))
-        .map((step) => ({ ...step, round })),
-    );
-    return mixed.map((step, at) => ({ ...step, at, n: mixed.length }));
+    for (const round of rounds.values()) {
+      round.sort((first, second) => lotOf(first) - lotOf(second));
+      for (const step of round) step.round = round;
+    }
+    const mixed = [...rounds.values()].flat();
+    for (const [at, step] of mixed.entries()) Object.assign(step, { at, n: mixed.length });
+    return mixed;
   }
 
   where({ at, n }) {
@@ -273,7 +273,7 @@ class List {
     this.items = round.map((step) => {
       const text = h("span");
       const choice = h("span.said");
-      const go = button(text, () => page.go(page.steps.findIndex(({ at }) => at === step.at)), {
+      const go = button(text, () => page.go(page.steps.indexOf(step)), {
         class: "plain",
         dir: "auto",
       });
@@ -296,14 +296,14 @@ class List {
 
   async show(current) {
     for (const { step, choice, root } of this.items) {
-      const isCurrent = step.documents[0] === current.documents[0];
+      const isCurrent = step === current;
       const answer = this.page.answerTo(step);
       choice.textContent = answer ? this.way.words(answer) : "";
       root.classList.toggle("current", isCurrent);
       if (isCurrent) root.setAttribute("aria-current", "step");
       else root.removeAttribute("aria-current");
     }
-    const item = this.items.find(({ step }) => step.documents[0] === current.documents[0]);
+    const item = this.items.find(({ step }) => step === current);
     await item.ready;
     announce(item.text.textContent);
     item.root.scrollIntoView?.({ block: "nearest" });
