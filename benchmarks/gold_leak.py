@@ -1,5 +1,7 @@
 """Can gold be told from the rest? `python -m benchmarks.gold_leak [--direct] [--batches 1200]`.
 
+With `--way game`, documents are sentences, put to topics.
+
 The first table is about the *shape* of batches: in pools of 4, 5 and 12 topics, even and uneven, an
 observer knows the topic, size and place of every set of all workers, and learns after each batch
 which set was gold. Campaigns run to their end, again and again, until there are enough batches.
@@ -20,7 +22,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -45,16 +47,13 @@ from qrowd.collection.people import entry, workers
 from qrowd.collection.plan.exposure import exposure_of
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.plan.way import Way
 from qrowd.collection.record import audit
 from qrowd.data.topics import Topic
 from qrowd.web.sanitiser import reader_of_text, text_of
 
 NAME = "leak"
-PLAN = f"""
-[campaign]
-name = "{NAME}"
-[scale]
-grades = [0, 1, 2]
+PLAN = """
 [sets]
 size = 3
 target = 3
@@ -62,6 +61,8 @@ target = 3
 sets = 4
 [checks.seconds]
 at_least = 0
+[checks.binary]
+action = "none"
 """
 TOPICS, SIZE = 40, 3
 SIZE_OF_SETS = 5  # by default
@@ -77,6 +78,16 @@ class Options:
     gold_sets: int = 800
     resamples: int = 100
     direct: bool = False  # without a server
+    way: str = "grades"  # of judging
+    pools: int = 12  # whose shape is looked at
+
+
+def head_of(way: str) -> str:
+    """The beginning of a plan in which documents are judged in a way."""
+    trial = Way.named(way).trial
+    scale = f"[scale]\ngrades = {list(trial.grades)}\n"
+    pay = f"[pay]\nseconds_per_document = {trial.seconds}\n"
+    return f'[campaign]\nname = "{NAME}"\nway = "{way}"\n{scale}{pay}'
 
 
 SHORT = Options(batches=60, workers=8, each=3, gold_sets=60, resamples=3)
@@ -125,27 +136,38 @@ class Pool:
     each: int = 5  # batches of a worker, about
     more: str = ""  # of the plan
 
-    @property
-    def plan(self) -> str:
+    def plan(self, way: str) -> str:
         """The plan of a campaign on it; all but these is as by default."""
         sets = sum(-(-documents // SIZE_OF_SETS) for documents in self.documents)
         number = max(3, round(sets * 3 / 5 / self.each))
         people = f"[people]\nworkers = {number}\n"
-        return f'[campaign]\nname = "{NAME}"\n{people}[checks.seconds]\nat_least = 0\n{self.more}'
+        return f"{head_of(way)}{people}[checks.seconds]\nat_least = 0\n{self.more}"
 
-    @property
-    def rows(self) -> CampaignRows:
+    def rows(self, way: str) -> CampaignRows:
         """Its topics, documents, pairs and gold."""
         pool = [(f"t{t}", f"d{t}-{d}") for t, n in enumerate(self.documents) for d in range(n)]
         gold = [
-            GoldRow(f"t{t}", f"g{t}-{s}-{d}", (0, 0, 1, 1, 2)[d], set=f"s{s}")
+            GoldRow(
+                f"t{t}",
+                f"g{t}-{s}-{d}",
+                (0, 0, 1, 1, 2)[d],
+                passage=sentence(f"g{t}-{s}-{d}"),
+                set=f"s{s}",
+            )
             for t in range(min(self.gold_topics, len(self.documents)))
             for s in range(self.gold_sets)
             for d in range(self.gold_size)
         ]
         names = [name for _, name in pool] + [row.document for row in gold]
         topics = [Topic(f"t{t}", query=f"t{t}") for t in range(len(self.documents))]
-        return CampaignRows(topics, [DocumentRow(name, b"text") for name in names], pool, gold)
+        documents = [DocumentRow(name, sentence(name).encode()) for name in names]
+        plan = parse_plan(self.plan(way))
+        return plan.way.prepare(plan, CampaignRows(topics, documents, pool, gold))
+
+
+def sentence(name: str) -> str:
+    """What a document says."""
+    return f"This is the text of {name}"
 
 
 def uneven(topics: int) -> tuple[int, ...]:
@@ -187,9 +209,9 @@ class Memory:
     last_gold: str = ""
 
 
-def seen_in_campaigns(pool: Pool, wanted: int) -> list[Seen]:
+def seen_in_campaigns(pool: Pool, wanted: int, way: str) -> list[Seen]:
     """What is seen of so many batches, in one campaign after another, two at least."""
-    plan, rows, seen = parse_plan(pool.plan), pool.rows, list[Seen]()
+    plan, rows, seen = parse_plan(pool.plan(way)), pool.rows(way), list[Seen]()
     done = campaigns = 0
     while done < wanted:
         most = min(wanted - done, -(-wanted // 2))
@@ -257,8 +279,8 @@ def by_shape(options: Options) -> None:
     """The table of shapes."""
     names = (*SHAPE, "all, 95 % interval", "`campaign check`")
     table = Table("pool", *names, title=f"{options.batches:,} batches of each pool: AUC")
-    for name, pool in POOLS.items():
-        seen = seen_in_campaigns(pool, options.batches)
+    for name, pool in islice(POOLS.items(), options.pools):
+        seen = seen_in_campaigns(pool, options.batches, options.way)
         cell = {
             part: cells(seen, columns, halves_of_campaigns(seen)) for part, columns in SHAPE.items()
         }
@@ -267,7 +289,7 @@ def by_shape(options: Options) -> None:
             for part, tested in cell.items()
         }
         _, low, high = area(cell["all"], options.resamples)
-        stated = exposure_of(parse_plan(pool.plan), pool.rows)
+        stated = exposure_of(parse_plan(pool.plan(options.way)), pool.rows(options.way))
         assert stated is not None
         said = f"{stated.area:.3f} {stated.told}".strip()
         table.row(name, *areas.values(), f"{low:.3f} to {high:.3f}", said)
@@ -288,12 +310,18 @@ def material(options: Options) -> CampaignRows:
         for d in range(SIZE)
     ]
     names = [name for _, name in pool] + [row.document for row in gold]
-    documents = [
-        DocumentRow(name, b"word " * chance.randint(100, 1500), f"Page {chance.getrandbits(40):x}")
+    texts = {
+        name: f"x{chance.getrandbits(40):x} " + "word " * chance.randint(100, 1500)
         for name in chance.sample(names, len(names))
+    }
+    documents = [
+        DocumentRow(name, text.encode(), f"Page {chance.getrandbits(40):x}")
+        for name, text in texts.items()
     ]
+    gold = [replace(row, passage=texts[row.document]) for row in gold]
     topics = [Topic(f"t{at}", query=f"query {at}") for at in range(TOPICS)]
-    return CampaignRows(topics, documents, pool, gold)
+    plan = parse_plan(head_of(options.way) + PLAN)
+    return plan.way.prepare(plan, CampaignRows(topics, documents, pool, gold))
 
 
 def by_http(store: Store, address: str, worker: int) -> Ask:
@@ -363,6 +391,8 @@ def _of_set(
         replies("GET", f"/judge/{NAME}/documents/{key}/{at}")
         read.append(replies.last)
         body = {"key": f"{key}-{at}", "place": key, "kind": "grade", "position": at, "grade": 1}
+        if shown["buckets"]:
+            body["bucket"] = shown["topic"]["query"]
         numbers.append(replies("POST", f"{api}/answers", body)["event"])
         saved.append(replies.last)
     names = [int(sign, 36) for sign in key[:8].lower().replace("-", "0").replace("_", "1")]
@@ -483,7 +513,7 @@ def by_replies(options: Options) -> None:
     with tempfile.TemporaryDirectory(prefix="qrowd-leak-") as name:
         folder = Path(name)
         database = str(folder / "qrowd.db")
-        store = launched(database, PLAN, material(options))
+        store = launched(database, head_of(options.way) + PLAN, material(options))
         if options.direct:
             seen, replies = seen_by_all(partial(directly, store), options)
         else:

@@ -18,12 +18,7 @@ from qrowd.web.api.workers import judging_page
 from qrowd.web.settings import Settings
 
 GOLD_TOPIC = "tomatoes"
-PLAN = r'''
-[campaign]
-name = "try"
-title = "Which pages help?"
-way = "{way}"
-language = "{language}"
+INSTRUCTIONS = r'''
 instructions = """
 Somebody typed a request into a search engine and found some pages. Read the request first, \
 then each page, and say how well the page answers the request. Judge the page as it is, not \
@@ -35,9 +30,16 @@ water boils.”
 Highly relevant: one can do it with this page alone.""", """
 Request: boil an egg. Page: “Our farm sells eggs every Friday.”
 
-Not relevant: it is about eggs, but it does not help to boil one."""]
+Not relevant: it is about eggs, but it does not help to boil one."""]'''
+PLAN = r'''
+[campaign]
+name = "try"
+title = "Which pages help?"
+way = "{way}"
+language = "{language}"
+{instructions}
 [scale]
-grades = [0, 1, 2]
+grades = [{grades}]
 [sets]
 size = {size}
 target = 1000
@@ -47,6 +49,7 @@ gold = {gold}
 [pay]
 hit = 1.00
 budget = 1000.00
+seconds_per_document = {seconds}
 [checks.seconds]
 at_least = 2
 [people]
@@ -72,7 +75,9 @@ def trial_rows(way: str = "grades") -> CampaignRows:
     checks = {(row.topic, row.document) for row in gold}
     pairs = [(row["topic"], row["name"]) for row in rows]
     pool = [pair for pair in pairs if pair not in checks]
-    return CampaignRows([Topic(**row) for row in trial["topics"]], documents, pool, gold)
+    topics = [Topic(**row) for row in trial["topics"]]
+    plan = parse_plan(plan_text(way))
+    return plan.way.prepare(plan, CampaignRows(topics, documents, pool, gold))
 
 
 def make_trial(settings: Settings, way: str = "grades", language: str = "en") -> str:
@@ -83,7 +88,10 @@ def make_trial(settings: Settings, way: str = "grades", language: str = "en") ->
 
 def plan_text(way: str = "grades", language: str = "en") -> str:
     """The trial's plan."""
-    return PLAN.format(way=way, language=language, **vars(Way.named(way).trial))
+    trial = Way.named(way).trial
+    own = f"instructions = {json.dumps(trial.instructions)}" if trial.instructions else INSTRUCTIONS
+    texts = {"grades": ", ".join(map(str, trial.grades)), "instructions": own}
+    return PLAN.format(way=way, language=language, **{**vars(trial), **texts})
 
 
 def launch_campaign(settings: Settings, plan: Plan, rows: CampaignRows) -> str:

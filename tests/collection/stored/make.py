@@ -173,6 +173,12 @@ hit = 0.50
 budget = 1.10
 """
 SLIDER = WAY.format(name="slider", way="slider") + "[scale]\ncuts = [30, 60]\n" + BATCHES + PAY
+GAME = (
+    WAY.format(name="game", way="game")
+    + "[scale]\ngrades = [0, 1]\n"
+    + BATCHES
+    + PAY.replace("[pay]", "[pay]\nseconds_per_document = 6")
+)
 ACTING = f"""
 [campaign]
 name = "acting"
@@ -287,7 +293,10 @@ def _unsaid(plan: Plan, offer: Offer, choose: Choice | None) -> Iterator[dict[st
             grade = choose(document.title, right) if choose else right
             grades.append(grade)
             at = {"place": shown.key, "position": document.position}
-            if document.answer is None and "grade" in plan.way.kinds:
+            if document.answer is None and plan.way.buckets:
+                bucket = shown.topic.query if grade else ""
+                yield {**at, "grade": min(grade, 1), "bucket": bucket}
+            elif document.answer is None and "grade" in plan.way.kinds:
                 yield {**at, "grade": grade, **justified}
             if document.answer is None and plan.way.rated:
                 value = 10 + 40 * grade + document.position / 4
@@ -540,11 +549,15 @@ def prolific(store: Store, clock: Clock) -> None:
 
 def ways(store: Store, clock: Clock, folder: Path) -> None:
     """Further ways of judging, each with a batch that is open; one campaign is over."""
-    for text in (RANKED, COUPLES, OWNER, SLIDER):
-        site = created(store, clock, text, material(size=2 if text == COUPLES else 3))
+    for text in (RANKED, COUPLES, OWNER, SLIDER, GAME):
+        rows = material(size=2 if text == COUPLES else 3)
+        if text == GAME:  # documents that are short enough to be sentences
+            gold = [replace(row, grade=min(row.grade or 0, 1)) for row in rows.gold]
+            rows = replace(rows, gold=gold)
+        site = created(store, clock, text, rows)
         site.act("launch")
         site.batch(site.worker("ann"))
-        if text in (RANKED, SLIDER):
+        if text in (RANKED, SLIDER, GAME):
             site.batch(site.worker("eve"), wrong)
         if text == OWNER:
             site.batch(site.worker("bob"))

@@ -644,6 +644,17 @@ class Note(TypedRow, table="note"):
 note = Note.table
 
 
+class Bucket(TypedRow, table="bucket"):
+    """The topic that somebody put a document to, beside the grade that follows from it."""
+
+    event_id: int = reference_key("event")
+    #: None: to none of those that there were to choose from
+    topic_id: int | None = reference("topic", index=True)
+
+
+bucket = Bucket.table
+
+
 class Outcome(TypedRow, table="outcome"):
     """What a check said."""
 

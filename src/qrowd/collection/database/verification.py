@@ -159,6 +159,17 @@ def _answers(rows: _Rows) -> Iterator[str]:
         said = Opinion(kind=row.kind, grade=row.grade, value=row.value)
         if row.value is not None and row.grade != plan.way.grade(plan, said):
             yield f"event {row.id} has the grade {row.grade}, which its value does not make"
+    grades = {row.id: (row.grade or 0) >= plan.scale.relevant_from for row in rows.events}
+    query = (
+        select(schema.bucket, schema.judging_set.c.topic_id.label("own"))
+        .join_from(schema.bucket, schema.event)
+        .join(schema.place)
+        .join(schema.judging_set)
+        .where(rows.work.own(schema.judging_set))
+    )
+    for number, chosen, own in rows.work.db.execute(query):
+        if grades[number] != (chosen == own):
+            yield f"event {number} has a grade which its bucket does not make"
     for (number, position), then in list(last.items()):  # of an own answer once more
         revision = rows.places[number]
         first = rows.places.get(revision.reviews_id or 0)

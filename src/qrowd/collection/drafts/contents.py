@@ -17,8 +17,9 @@ from qrowd.collection.plan.changes import set_key
 from qrowd.collection.plan.forecast import Forecast, batches_of, forecast
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import CampaignRows, Pair
-from qrowd.collection.plan.sections import Plan
+from qrowd.collection.plan.sections import About, Hit, Plan
 from qrowd.data.runs import RunSet
+from qrowd.errors import InputError
 from qrowd.io.runs import read_runs
 from qrowd.texts import Text
 
@@ -27,10 +28,50 @@ SHOWN = 3  # names in a message
 
 
 def campaign_rows(draft: Draft) -> CampaignRows:
-    """What the files of a draft hold so far, except the documents themselves."""
+    """What the files of a draft hold so far, except the documents themselves.
+
+    As the way of judging takes it, where it can.
+    """
+    try:
+        return _prepared(_bare(draft))
+    except InputError:
+        return _rows(draft)
+
+
+def unprepared(draft: Draft) -> Iterator[Complaint]:
+    """Why the way of judging cannot take what the files of a draft hold."""
+    try:
+        _prepared(_bare(draft))
+    except InputError as error:
+        problem = error.message
+        yield Complaint.of("files.documents", "office.plan.uploaded.unprepared", problem=problem)
+
+
+def _rows(draft: Draft) -> CampaignRows:
     rows = {kind: rows_of(draft, kind) for kind in ("topics", *plan_files.OPTIONAL)}
     priorities = dict(rows.pop("priorities"))
     return CampaignRows(pool=pool_of(draft), priorities=priorities, **rows)
+
+
+def _bare(draft: Draft) -> Draft:
+    """What of a draft its rows depend on."""
+    plan = draft.plan
+    hit, campaign = Hit(gold=plan.gold_per_hit), About(way=plan.way.name)
+    return Draft(
+        draft.folder, 0, Plan(campaign=campaign, files=plan.files, scale=plan.scale, hit=hit)
+    )
+
+
+@lru_cache(maxsize=4)  # to cut many documents into sentences takes seconds
+def _prepared(draft: Draft) -> CampaignRows:
+    name, plan = draft.plan.files.documents, draft.plan
+    there = [path_in(draft, name)] if name and not lost_files(draft, "documents") else []
+    # read by those ways only that look at them
+    documents = (row for path in there for row in plan_files.document_rows(path))
+    if plan.files.blank == "title":
+        documents = (plan_files.by_title(row) for row in documents)
+    rows = plan.way.prepare(plan, replace(_rows(draft), documents=documents))
+    return replace(rows, documents=())
 
 
 def pool_of(draft: Draft) -> tuple[Pair, ...]:

@@ -7,7 +7,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from qrowd.collection.database.store import Store
-from qrowd.collection.drafts.contents import campaign_rows, forecast_of, lost_files, pool_of
+from qrowd.collection.drafts.contents import (
+    campaign_rows,
+    forecast_of,
+    lost_files,
+    pool_of,
+    unprepared,
+)
 from qrowd.collection.drafts.draft import Draft
 from qrowd.collection.drafts.plan_file import plan_of
 from qrowd.collection.drafts.steps import all_steps, step_of
@@ -79,6 +85,7 @@ def _own_problems(draft: Draft) -> Iterator[Complaint]:
     """What steps say of themselves, and files that are not there."""
     for step in all_steps().values():
         yield from step.problems(draft)
+    yield from unprepared(draft)
     for kind in KINDS:
         for name in lost_files(draft, kind):
             shown = PurePosixPath(name).name

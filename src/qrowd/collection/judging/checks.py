@@ -41,7 +41,7 @@ from qrowd.quality.against_gold import binary_score, good_p, ndcg_score
 class Missed:
     """A check question that was missed: own answer (None: cannot tell), the expert's, and why.
 
-    `value` is the number that was said, where numbers are.
+    `value` is the number that was said, `bucket` the chosen topic, where there are such.
     """
 
     place: str
@@ -51,6 +51,7 @@ class Missed:
     expert: int
     reason: str
     passage: str
+    bucket: str | None = None
 
 
 def places_to_judge(work: Work, assigned: Assignment) -> list[PlacedSet]:
@@ -282,6 +283,7 @@ def missed_gold(work: Work, assigned: Assignment) -> list[Missed]:
                         expert=work.plan.scale.counts_as(expert.grade),
                         reason=expert.reason,
                         passage=expert.passage,
+                        bucket=answered.bucket,
                     )
                 )
     return missed

@@ -18,10 +18,12 @@ from qrowd.collection.database.schema import (
     PLACED_SETS,
     answer,
     assignment,
+    bucket,
     event,
     note,
     place,
     receipt,
+    topic,
 )
 from qrowd.collection.database.store import Work, new_id
 from qrowd.collection.judging.assignments import by_id, late_until, lease_of, move
@@ -56,8 +58,9 @@ class Said(Opinion):
     def digest(self) -> str:
         """A hash of all of it, to recognise a repeated request."""
         body = asdict(self)
-        if self.value is None:  # receipts of earlier versions do not know of values
-            del body["value"]
+        for name in ("value", "bucket"):  # receipts of earlier versions do not know of these
+            if body[name] is None:
+                del body[name]
         return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
@@ -165,6 +168,7 @@ def _refuse_malformed(said: Said) -> None:
         ((said.kind == "grade") != (said.grade is not None), "a grade, and only it, has a grade"),
         ((said.kind == "ranking") != bool(said.ranks), "a ranking, and only it, has ranks"),
         ((said.kind == "rating") != (said.value is not None), "a rating, and only it, has a value"),
+        (said.kind != "grade" and said.bucket is not None, "only a grade has a bucket"),
         (not 0 <= said.seconds < 1e7, "seconds must be at least 0"),
         (
             max(len(said.reason), len(said.passage)) > LONGEST_NOTE,
@@ -215,6 +219,7 @@ def _refuse_what_the_plan_forbids(work: Work, placed: JudgedPlace, said: Said) -
     work.plan.way.refuse(work.plan, said, len(order), earlier)
     if said.kind in GRADED:
         _refuse_unjustified(work, said)
+        _refuse_other_bucket(work, placed, said)
     if open_questions(work, placed.worker_id, placed.topic_id):
         raise RuleError("questions-first", "please answer the questions on this topic first")
     if placed.topic_id in failed_topics(work, placed.worker_id):
@@ -228,6 +233,23 @@ def _refuse_unjustified(work: Work, said: Said) -> None:
     if not justified.get(asked, True):
         noun = "a reason or a passage" if asked == "either" else f"a {asked}"
         raise RuleError("justify", f"please give {noun} with your grade")
+
+
+def _refuse_other_bucket(work: Work, placed: JudgedPlace, said: Said) -> None:
+    """A bucket that there is not, or whose grade another one would be."""
+    if bool(work.plan.way.buckets) != (said.bucket is not None):
+        raise RuleError("malformed", "a bucket comes with a grade where there are buckets, only")
+    if said.bucket is None:
+        return
+    chosen = _topic_of(work, said.bucket)
+    if chosen is None and said.bucket:
+        raise RuleError("malformed", "bucket must be the query of a topic, or empty for none")
+    if (chosen == placed.topic_id) != ((said.grade or 0) >= work.plan.scale.relevant_from):
+        raise RuleError("malformed", "the grade is the relevant one in the topic's bucket only")
+
+
+def _topic_of(work: Work, query: str) -> int | None:
+    return work.db.scalar(select(topic.c.id).where(work.own(topic), topic.c.query == query))
 
 
 def _store(work: Work, placed: JudgedPlace, said: Said) -> tuple[int, int, bool]:
@@ -259,6 +281,8 @@ def _store(work: Work, placed: JudgedPlace, said: Said) -> tuple[int, int, bool]
     }
     number = new_id(work.db.execute(_ADD_EVENT, columns))
     work.db.execute(_ADD_RECEIPT, {"event_id": number, "digest": said.digest()})
+    if said.bucket is not None:
+        work.insert(bucket, event_id=number, topic_id=_topic_of(work, said.bucket))
     notes = [
         {"event_id": number, "kind": kind, "text": words}
         for kind, words in (("reason", said.reason), ("passage", said.passage))

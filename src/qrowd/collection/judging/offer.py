@@ -5,7 +5,9 @@ Documents have no names here: a set's random name and a position from 1 on stand
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import func, select
@@ -16,6 +18,7 @@ from qrowd.collection.database.schema import (
     PAIR_DOCUMENTS,
     PLACED_SETS,
     answer,
+    bucket,
     content,
     document,
     event,
@@ -73,6 +76,8 @@ class ShownSet:
     documents: tuple[ShownDocument, ...]
     ranking: Answered | None
     questions: tuple[Question, ...]
+    #: topics of which one can be chosen for each document, where that is asked
+    buckets: tuple[TopicText, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -107,6 +112,9 @@ def show(work: Work, assigned: schema.Assignment) -> Offer:
     own = own_revisions(func.count(), place.c.assignment_id == assigned.id)
     if kind == "review" and work.number(own):
         kind = "revision"
+    sets = [_shown(work, row) for row in places_of(work, assigned)]
+    if work.plan.way.buckets:
+        sets = _with_buckets(work, sets, random.Random(assigned.key))
     return Offer(
         key=assigned.key,
         kind=kind,
@@ -116,7 +124,7 @@ def show(work: Work, assigned: schema.Assignment) -> Offer:
         expires_at=assigned.expires_at,
         warn_at=assigned.expires_at - round(work.plan.hit.warn_minutes * MINUTE),
         latest_end=assigned.latest_end,
-        sets=tuple(_shown(work, row) for row in places_of(work, assigned)),
+        sets=tuple(sets),
     )
 
 
@@ -127,6 +135,8 @@ class PlacedSet(schema.Place):
     size: int
 
 
+_T = topic.c
+_TOPICS = select(_T.query, _T.description, _T.narrative, _T.category, _T.language).order_by(_T.id)
 PLACES = select(*place.c, judging_set.c.topic_id, judging_set.c.size).select_from(PLACED_SETS)
 
 
@@ -144,11 +154,9 @@ def _shown(work: Work, row: PlacedSet) -> ShownSet:
     ranking = answers.get(0)
     if ranking:
         ranking = replace(ranking, ranks=tuple(ranking.ranks[at - 1] for at in order))
-    t = topic.c
-    texts = select(t.query, t.description, t.narrative, t.category, t.language)
     return ShownSet(
         key=row.key,
-        topic=TopicText(*work.db.execute(texts.where(t.id == row.topic_id)).one()),
+        topic=TopicText(*work.db.execute(_TOPICS.where(topic.c.id == row.topic_id)).one()),
         documents=tuple(
             ShownDocument(at, *documents[position], answers.get(position), reviewed.get(position))
             for at, position in enumerate(order, 1)
@@ -156,6 +164,25 @@ def _shown(work: Work, row: PlacedSet) -> ShownSet:
         ranking=ranking,
         questions=tuple(open_questions(work, row.worker_id, row.topic_id)),
     )
+
+
+def _with_buckets(work: Work, sets: Sequence[ShownSet], chance: random.Random) -> list[ShownSet]:
+    """Sets with the topics to choose from: theirs, as many sets in a row as there are buckets.
+
+    What is missing is filled up from the batch's other topics, then the campaign's, by chance.
+    """
+    wanted, shown = work.plan.way.buckets, list[ShownSet]()
+    others = list(dict.fromkeys(row.topic for row in sets))
+    chance.shuffle(others)
+    if len(others) < wanted:
+        more = [TopicText(*row) for row in work.db.execute(_TOPICS.where(work.own(topic)))]
+        others += chance.sample(more, len(more))
+    for first in range(0, len(sets), wanted):
+        part = sets[first : first + wanted]
+        topics = list(dict.fromkeys([*(row.topic for row in part), *others]))[:wanted]
+        buckets = tuple(sorted(topics, key=lambda each: each.query))
+        shown += [replace(row, buckets=buckets) for row in part]
+    return shown
 
 
 def order_of(shown: str) -> list[int]:
@@ -178,6 +205,12 @@ _ANSWERS = select(event).select_from(CURRENT_ANSWERS)
 def answers_of(work: Work, place_id: int) -> dict[int, Answered]:
     """The answers that count now, by position in the set; 0 is the set's ranking."""
     stands = (answer.c.place_id == place_id) & (event.c.kind != "clear")
+    buckets = {}
+    if work.plan.way.buckets:
+        chosen = CURRENT_ANSWERS.join(bucket, bucket.c.event_id == event.c.id)
+        named = chosen.outerjoin(topic, topic.c.id == bucket.c.topic_id)
+        query = select(event.c.id, func.coalesce(topic.c.query, "")).select_from(named)
+        buckets = dict(work.db.execute(query.where(stands)).all())
     return {
         row.position: Answered(
             event=row.id,
@@ -185,6 +218,7 @@ def answers_of(work: Work, place_id: int) -> dict[int, Answered]:
             grade=row.grade,
             ranks=tuple(order_of(row.ranking or "")),
             value=row.value,
+            bucket=buckets.get(row.id),
         )
         for row in work.rows(_ANSWERS.where(stands), schema.Event)
     }

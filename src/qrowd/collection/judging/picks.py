@@ -5,10 +5,10 @@ A set is *allowed* to a worker who never had it and did not fail its topic's que
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
@@ -24,10 +24,14 @@ from sqlalchemy import (
 
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
+    PAIR_DOCUMENTS,
     PLACED_SETS,
     JudgingSet,
+    document,
     expertise,
     judging_set,
+    member,
+    pair,
     place,
     topic,
 )
@@ -36,6 +40,7 @@ from qrowd.collection.judging import hierarchy
 from qrowd.collection.judging.hierarchy import Standing
 from qrowd.collection.plan import composition
 
+J = TypeVar("J", bound=JudgingSet)
 S = judging_set.c
 # written out, so that the index made for it is used
 _ROOM: ColumnElement[bool] = literal_column(schema.OPEN_SETS)
@@ -54,7 +59,39 @@ def open_to(work: Work, worker_id: int, now: Standing | None = None) -> ColumnEl
     in_time: ColumnElement[bool] = true()
     if work.plan.in_phases:
         in_time = hierarchy.open_now(work, worker_id, now or Standing.of(work))
-    return and_(work.own(judging_set), _ROOM, not_(had), not_(failed), in_time)
+    unread: ColumnElement[bool] = true()
+    if work.plan.way.anew:
+        read = _TEXTS.with_only_columns(member.c.set_id).where(
+            work.own(pair), document.c.content.in_(_read_by(worker_id))
+        )
+        unread = S.id.not_in(read)
+    return and_(work.own(judging_set), _ROOM, not_(had), not_(failed), in_time, unread)
+
+
+# the texts of sets, by their hashes
+_TEXTS = select(member.c.set_id, document.c.content).select_from(
+    PAIR_DOCUMENTS.join(member, member.c.pair_id == pair.c.id)
+)
+
+
+def _read_by(worker_id: int) -> Select[Any]:
+    """The texts that a worker was ever given."""
+    mine = (place.c.set_id == member.c.set_id) & (place.c.worker_id == worker_id)
+    return _TEXTS.with_only_columns(document.c.content).where(exists().where(mine))
+
+
+def unread(work: Work, worker_id: int, sets: Sequence[J]) -> list[J]:
+    """Those of these sets whose texts a worker has not read, nor would in one before it here."""
+    query = _TEXTS.where(member.c.set_id.in_([row.id for row in sets]))
+    texts: dict[int, set[str]] = defaultdict(set)
+    for set_id, content in work.db.execute(query):
+        texts[set_id].add(content)
+    read, kept = set(work.db.scalars(_read_by(worker_id))), []
+    for row in sets:
+        if not texts[row.id] & read:
+            read |= texts[row.id]
+            kept.append(row)
+    return kept
 
 
 @dataclass(frozen=True)

@@ -188,6 +188,10 @@ def compose(
     golds: list[schema.JudgingSet] = []
     if hidden:
         golds += gold.unmet(work, worker_id)
+    if plan.way.anew:
+        together = picks.unread(work, worker_id, [*picked, *golds])
+        picked = [row for row in together if row.role == "pool"]
+        golds = [row for row in together if row.role == "gold"]
     hidden = min(hidden, max(0, len(golds) - first_gold))
     uses = Counter(row.topic_id for row in repeated)
     rest = golds[first_gold:]

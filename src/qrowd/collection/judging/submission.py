@@ -29,6 +29,7 @@ from qrowd.collection.judging.assignments import by_key, move
 from qrowd.collection.judging.offer import answers_of
 from qrowd.collection.people.workers import worker_of
 from qrowd.collection.plan.sections import DAY, HOUR, SURELY
+from qrowd.collection.plan.way import Points
 from qrowd.errors import RuleError
 
 
@@ -36,7 +37,7 @@ from qrowd.errors import RuleError
 class Finished:
     """A batch whose answers are closed. `failed` names the checks that failed; `can_submit` is
     false where one of them sends the batch back. `lessons`: what experts decided meanwhile on
-    documents of training that this worker judged otherwise.
+    documents of training that this worker judged otherwise. `points` are a game's.
     """
 
     state: str
@@ -45,6 +46,7 @@ class Finished:
     can_submit: bool
     missed: tuple[checks.Missed, ...]
     lessons: tuple[hierarchy.Lesson, ...] = ()
+    points: Points | None = None
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,13 @@ def _finished(work: Work, assigned: Assignment) -> Finished:
     missed = tuple(checks.missed_gold(work, assigned))
     lessons = tuple(hierarchy.lessons(work, assigned)) if work.plan.in_phases else ()
     return Finished(
-        assigned.state, not failed, failed, assigned.state == "finished", missed, lessons
+        assigned.state,
+        not failed,
+        failed,
+        assigned.state == "finished",
+        missed,
+        lessons,
+        work.plan.way.points(work, assigned),
     )
 
 

@@ -18,6 +18,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
+    bucket,
     campaign,
     content,
     decision,
@@ -356,4 +357,5 @@ def withdraw(work: Work, details: Mapping[str, Any]) -> None:
     work.delete(document, added["document"], ~paired)
     judged = sa.exists().where(pair.c.topic_id == topic.c.id)
     asked = sa.exists().where(question.c.topic_id == topic.c.id)
-    work.delete(topic, added["topic"], ~judged, ~asked)
+    chosen = sa.exists().where(bucket.c.topic_id == topic.c.id)
+    work.delete(topic, added["topic"], ~judged, ~asked, ~chosen)

@@ -60,17 +60,16 @@ def read_plan_files(plan: Plan, file: str | Path, within: Path | None = None) ->
     rows = CampaignRows(pool=pool, priorities=priorities, **optional)
     if files.blank == "leave out":
         rows = rows.without(blank_documents(document_rows(path_of("documents"))))
+    if files.blank == "title":
+        documents = map(by_title, documents)
+    rows = plan.way.prepare(plan, replace(rows, topics=topics, documents=documents), str(file))
     pairs = {*rows.pool, *(row.pair for row in (*rows.gold, *rows.qualification))}
     used_topics = {topic for topic, _ in pairs}
     used_documents = {document for _, document in pairs}
     return replace(
         rows,
-        topics=[row for row in topics if row.name in used_topics],
-        documents=(
-            by_title(row) if files.blank == "title" else row
-            for row in documents
-            if row.name in used_documents
-        ),
+        topics=[row for row in rows.topics if row.name in used_topics],
+        documents=(row for row in rows.documents if row.name in used_documents),
     )
 
 

@@ -151,6 +151,7 @@ def refuse_unmeetable(plan: Plan, rows: CampaignRows, file: str | Path = "plan")
 
 def unmeetable(plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
     """What a plan asks for that its files, or nobody, can give."""
+    yield from plan.way.unmeetable(rows)
     for key, graded in (("gold", rows.gold), ("qualification", rows.qualification)):
         if problem := gold_problem(plan, graded):
             yield Complaint("files", key, problem)
@@ -383,7 +384,7 @@ def forecast(
 def _warnings(
     plan: Plan, rows: CampaignRows, sizes: list[int], gold: list[tuple[int, ...]]
 ) -> Iterator[Complaint]:
-    yield from plan.way.warnings(rows)
+    yield from plan.way.warnings(plan, rows)
     if plan.in_phases:
         pool = {name for _, name in rows.pool}
         blank = sum(row.name in pool and not row.body.strip() for row in rows.documents)

@@ -22,6 +22,8 @@ from qrowd.registry import import_modules
 from qrowd.texts import Text
 
 if TYPE_CHECKING:
+    from qrowd.collection.database.schema import Assignment
+    from qrowd.collection.database.store import Work
     from qrowd.collection.plan.limits import Complaint
     from qrowd.collection.plan.sections import Plan
 
@@ -40,6 +42,8 @@ class Opinion:
     ranks: tuple[int, ...] = ()
     #: from 0 to 100
     value: float | None = None
+    #: the query of the topic that a document was put to, "" for none; it comes with the grade
+    bucket: str | None = None
 
 
 #: what was said of a set so far, by position; 0 is the set's ranking
@@ -49,11 +53,22 @@ Chance: TypeAlias = Callable[[], float]  # a random number from 0 to 1
 
 @dataclass(frozen=True)
 class Trial:
-    """The batches of the campaign that `qrowd serve --try` makes."""
+    """What the campaign of `qrowd serve --try` is like."""
 
     size: int = 4
     sets: int = 3
     gold: int = 1
+    grades: tuple[int, ...] = (0, 1, 2)
+    seconds: int = 20  # that a document takes
+    instructions: str = ""  # in the place of the usual ones
+
+
+@dataclass(frozen=True)
+class Points:
+    """What a batch of a game brought, and the most that one of the same player ever did."""
+
+    made: int
+    best: int
 
 
 class Way:
@@ -77,6 +92,10 @@ class Way:
     sole: ClassVar[bool] = True
     #: what orders are made of: a ballot of each "set"'s ranking, or of a "topic"'s ratings
     ballots: ClassVar[str] = ""
+    #: how many topics a document can be put to; 0: it is judged for its own, which is shown
+    buckets: ClassVar[int] = 0
+    #: whether a worker who has read a text never gets it again, under another topic or name
+    anew: ClassVar[bool] = False
     #: keys of the plan that only this way has a use for
     keys: ClassVar[tuple[str, ...]] = ()
     trial: ClassVar[Trial] = Trial()
@@ -135,7 +154,18 @@ class Way:
         """What is wrong with a plan in this way of judging, beside what `limits` looks at."""
         yield from ()
 
-    def warnings(self, rows: CampaignRows) -> Iterator[Complaint]:
+    def prepare(self, plan: Plan, rows: CampaignRows, file: str = "plan") -> CampaignRows:
+        """What is judged in this way of what files hold; an error where that cannot be.
+
+        `file` is what messages call the plan.
+        """
+        return rows
+
+    def unmeetable(self, rows: CampaignRows) -> Iterator[Complaint]:
+        """Why what files hold cannot be judged in this way."""
+        yield from ()
+
+    def warnings(self, plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
         """What somebody should know of a plan's files before they are judged in this way."""
         yield from ()
 
@@ -171,10 +201,19 @@ class Way:
         """The grade of an answer; None where it has none."""
         return said.grade
 
+    def points(self, work: Work, assigned: Assignment) -> Points | None:
+        """What a batch brought whose answers are closed; None where no points are counted."""
+        return None
+
     # --- robots -----------------------------------------------------------------------------------
 
-    def robot_says(self, plan: Plan, grade: int, chance: Chance) -> dict[str, Any]:
-        """What a robot sends of a document that it finds worth a grade; empty: nothing."""
+    def robot_says(
+        self, plan: Plan, shown: Mapping[str, Any], grade: int, chance: Chance
+    ) -> dict[str, Any]:
+        """What a robot sends of a document of a set, as `shown`, that it finds worth a grade.
+
+        Empty: nothing.
+        """
         return {"kind": "grade", "grade": grade}
 
     def robot_ranks(self, grades: Sequence[int], chance: Chance) -> list[int]:

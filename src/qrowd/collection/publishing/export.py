@@ -5,6 +5,8 @@ surplus.tsv        grades beyond a target
 controls.tsv       grades of check questions, repeats, reviews and experts
 other.tsv          "cannot tell" and "broken" instead of a grade
 ratings.tsv        numbers that count, as they were given, where the way of judging asks for them
+buckets.tsv        topics that sentences were put to, where they are; check questions too
+known.qrels        experts' grades of these, which tell who is reliable
 orders.tsv         rankings that count; of numbers, one order of each assessor and topic
 gold.qrels         experts' grades of the pool
 manifest.json      what was written, with checksums
@@ -33,6 +35,7 @@ from qrowd.collection.database.schema import (
     PLACED_ANSWERS,
     answer,
     assignment,
+    bucket,
     decision,
     event,
     gold,
@@ -40,6 +43,7 @@ from qrowd.collection.database.schema import (
     member,
     pair,
     place,
+    topic,
     worker,
 )
 from qrowd.collection.database.states import VALID
@@ -63,6 +67,7 @@ if TYPE_CHECKING:
 CHUNK = 50_000  # rows in memory at a time
 CONTROLS = ("gold", "qualification", "repeat", "second", "review", "expert")
 SAID = ("cannot-tell", "broken")
+NO_BUCKET = "none of these"  # an empty cell would be no answer
 _KINDS = {"human": "person", "expert": "expert", "machine": "machine"}  # of assessors
 _NAMES = ("topic", "doc", "assessor")
 _ANSWERS = {
@@ -72,6 +77,10 @@ _ANSWERS = {
     "other.tsv": (*_NAMES, "said", "seconds", "time"),
 }
 _RATINGS = {"ratings.tsv": (*_NAMES, "value", "seconds", "time")}
+_BUCKETS: Mapping[str, tuple[str, ...]] = {
+    "buckets.tsv": (*_NAMES, "bucket", "seconds", "time"),
+    "known.qrels": (),
+}
 _OTHERS: Mapping[str, tuple[str, ...]] = {
     "orders.tsv": ("ballot", *_NAMES, "place"),
     "gold.qrels": (),
@@ -96,20 +105,29 @@ def export(
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    headers = {**_ANSWERS, **(_RATINGS if work.plan.way.rated else {}), **_OTHERS}
+    headers = {
+        **_ANSWERS,
+        **(_RATINGS if work.plan.way.rated else {}),
+        **(_BUCKETS if work.plan.way.buckets else {}),
+        **_OTHERS,
+    }
     rows = dict.fromkeys(headers, 0)
     with contextlib.ExitStack() as stack:
         files = {
             name: stack.enter_context(_opened(target / name, header))
             for name, header in headers.items()
         }
-        for name, part in chain(_answer_frames(work), _ballots(work)):
+        for name, part in chain(_answer_frames(work), _buckets(work), _ballots(work)):
             text = part.write_csv(separator="\t", include_header=False, quote_style="never")
             files[name].write(text)
             rows[name] += len(part)
-        grades = sorted(given_names(work).items())
-        files["gold.qrels"].writelines(f"{name}\t0\t{doc}\t{n}\n" for (name, doc), n in grades)
-        rows["gold.qrels"] = len(grades)
+        key = {"gold.qrels": given_names(work)}
+        if work.plan.way.buckets:
+            key["known.qrels"] = named_grades(work)
+        for file, grades in key.items():
+            lines = (f"{name}\t0\t{doc}\t{n}\n" for (name, doc), n in sorted(grades.items()))
+            files[file].writelines(lines)
+            rows[file] = len(grades)
     about = None
     if merge is not None and rows["judgements.tsv"]:
         merged = _merged(target, merge, work.plan.scale.scale)
@@ -351,6 +369,38 @@ def _plain(numbers: pl.Series) -> pl.Series:
 
     whole = numbers.cast(pl.Int64).cast(pl.String)
     return whole.zip_with(numbers % 1 == 0, numbers.cast(pl.String))
+
+
+# --- buckets --------------------------------------------------------------------------------------
+
+
+def _buckets(work: Work) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Parts of the file of the topics that documents were put to."""
+    import polars as pl
+
+    if not work.plan.way.buckets:
+        return
+    a, p, e = assignment.c, place.c, event.c
+    chosen = topic.alias()
+    counts = work.valid_batches() & (p.kind == "count") & (p.surplus == 0)
+    asked = work.own(assignment) & (p.kind == "gold") & a.finished_at.is_not(None)
+    query = (
+        select(*PAIR_NAMES, e.worker_id, chosen.c.name, e.milliseconds, e.at)
+        .select_from(
+            PLACED_ANSWERS.join(NAMED_PAIRS, pair.c.id == member.c.pair_id)
+            .join(bucket, bucket.c.event_id == e.id)
+            .outerjoin(chosen, chosen.c.id == bucket.c.topic_id)
+        )
+        .where(counts | asked)
+        .order_by(e.id)
+    )
+    assessors = assessor_names(work)
+    for part in _streamed(work, query).partitions(CHUNK):
+        rows = [
+            (name, doc, assessors[who][0], put or NO_BUCKET, f"{spent / 1000:g}", str(at))
+            for name, doc, who, put, spent, at in part
+        ]
+        yield "buckets.tsv", pl.DataFrame(rows, list(_BUCKETS["buckets.tsv"]), orient="row")
 
 
 # --- orders ---------------------------------------------------------------------------------------

@@ -66,6 +66,7 @@ class Answer(BaseModel):
     grade: int | None = Field(None, ge=-128, le=127)
     ranks: list[int] = Field(default=[], max_length=100)
     value: float | None = Field(None, allow_inf_nan=False)
+    bucket: str | None = Field(None, max_length=10_000)
     seconds: float = Field(0.0, ge=0, lt=1e7, allow_inf_nan=False)
     follows: int | None = Field(None, ge=0, lt=2**62)
     reason: str = Field("", max_length=10_000)

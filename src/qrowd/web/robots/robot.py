@@ -259,7 +259,7 @@ class Robot:
         digest = hashlib.sha256(body.body).hexdigest()
         true = self.truth.get((shown["topic"]["query"], digest), self.grades[0])
         grade = self._grade(true)
-        opinion = self._opinion(grade)
+        opinion = self._opinion(shown, grade)
         if not opinion:  # nothing is asked of single documents
             return grade
         answer = {"place": shown["key"], "position": document["position"], "seconds": seconds}
@@ -272,11 +272,11 @@ class Robot:
         yield from self._say({**answer, **first, "follows": 0})
         if self._chance(self.habits.change):
             grade = self._grade(true)
-            yield from self._say({**answer, **self._opinion(grade), "seconds": 1.0})
+            yield from self._say({**answer, **self._opinion(shown, grade), "seconds": 1.0})
         return grade
 
-    def _opinion(self, grade: int) -> dict[str, Any]:
-        return self.plan.way.robot_says(self.plan, grade, self.random.random)
+    def _opinion(self, shown: dict[str, Any], grade: int) -> dict[str, Any]:
+        return self.plan.way.robot_says(self.plan, shown, grade, self.random.random)
 
     def _grade(self, true: int) -> int:
         if self.pattern:

@@ -5,7 +5,7 @@ import { takeSeconds } from "./clock.js";
 import { announce, button, h, mainButton } from "./dom.js";
 import * as keys from "./keys.js";
 import * as outbox from "./outbox.js";
-import { askQuestions, askReason, earlierOf, topicOf } from "./parts.js";
+import { askQuestions, askReason, earlierOf } from "./parts.js";
 import { fetchDocument, Reader, toggleMarks } from "./reader.js";
 import { about, problem, t } from "./texts.js";
 
@@ -18,9 +18,10 @@ export class Batch {
     this.batch = batch;
     this.onFinish = onFinish;
     this.onClose = onClose;
-    this.steps = batch.sets.flatMap((set, part) =>
+    const steps = batch.sets.flatMap((set, part) =>
       way.stepsOf(set).map((step) => ({ ...step, set, part })),
     );
+    this.steps = way.arrange(steps);
     this.steps.push({ isEnd: true });
     this.history = []; // of answers, for undo
     this.skipped = new Set(); // queries whose questions were not passed
@@ -144,11 +145,12 @@ export class Batch {
     this.timeLeft.textContent = open ? t("minutes.left", { n: Math.ceil(minutes) }) : "";
   }
 
-  // Drawn anew only for another set: what was unfolded stays so.
+  // Drawn anew only for another subject: what was unfolded stays so.
   drawTopic(step) {
-    if (this.drawnSet !== step.set) {
-      this.drawnSet = step.set;
-      this.topic.replaceChildren(topicOf(step.set.topic));
+    const subject = this.way.subjectOf(step);
+    if (this.drawnSubject !== subject) {
+      this.drawnSubject = subject;
+      this.topic.replaceChildren(this.way.aside(step));
     }
     if (about.mode !== "owner") return;
     this.topic.querySelector(".earlier")?.remove();
@@ -197,7 +199,7 @@ export class Batch {
 
   drawEnd() {
     this.view = { end: true };
-    this.drawnSet = null;
+    this.drawnSubject = null;
     this.topic.replaceChildren();
     const heading = h("h1", { tabindex: -1 }, t("end.title"));
     const finish = mainButton(t("finish"), () => this.finish(finish));
@@ -217,7 +219,11 @@ export class Batch {
     const focused = document.activeElement?.dataset?.act;
     this.bar.replaceChildren(
       reviewed ? h("p.earlier", t(earlier, { what: this.way.words(reviewed) })) : "",
-      h("div.grades", { role: "group", "aria-label": t("grades") }, this.way.controls(step, this)),
+      h(
+        "div.grades",
+        { role: "group", "aria-label": t(this.way.question) },
+        this.way.controls(step, this),
+      ),
       h("div.others", this.otherButtons(step)),
     );
     if (focused) this.bar.querySelector(`[data-act="${focused}"]`)?.focus();

@@ -164,7 +164,7 @@ const submit = step(async (batch, result) => {
   const ending = result.can_submit
     ? await call("POST", `/batches/${batch.key}/submit`)
     : { state: result.state, earned: 0, failed: result.failed };
-  screens.outcome(batch, ending, next);
+  screens.outcome(batch, ending, way.score(result), next);
 });
 
 setInterval(() => current?.watch(), 5000);

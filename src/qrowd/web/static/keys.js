@@ -37,12 +37,13 @@ function answerKey(name) {
   return settings.chosen[name] ?? answers[name].key;
 }
 
-// A key that was chosen for a command in another campaign may be an answer's in this one.
+// A key that was chosen for a command in another campaign may be an answer's in this one, and so
+// may its usual key: then it has none.
 function keyOf(name) {
   if (!(name in COMMANDS)) return answerKey(name);
-  const chosen = settings.chosen[name];
-  const isAnswers = Object.keys(answers).some((other) => answerKey(other) === chosen);
-  return isAnswers ? COMMANDS[name] : (chosen ?? COMMANDS[name]);
+  const taken = new Set(Object.keys(answers).map(answerKey));
+  const keys = [settings.chosen[name], COMMANDS[name]];
+  return keys.find((key) => key && !taken.has(key)) ?? "";
 }
 
 function allNames() {

@@ -4,7 +4,7 @@ import { call } from "./api.js";
 import { button, closeDialog, h, openDialog, prose } from "./dom.js";
 import { about, problem, t } from "./texts.js";
 
-function isWide() {
+export function isWide() {
   return matchMedia("(min-width: 56rem)").matches; // as in the style sheet
 }
 

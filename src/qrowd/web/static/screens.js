@@ -127,8 +127,8 @@ function verdict(title, words) {
   return h("div", h("h3", title), h("p.said", words));
 }
 
-function ownWords(way, { said: grade, value }) {
-  return grade === null ? t("cannot") : way.opinion({ grade, value });
+function ownWords(way, { said: grade, value, bucket }) {
+  return grade === null ? t("cannot") : way.opinion({ grade, value, bucket });
 }
 
 // The topic and the document of a check question; one reader for all of them, where it is open.
@@ -188,11 +188,11 @@ function missedCard(way, reader, batch, missed) {
   return h(
     "article.sheet.missed",
     h("p.mark", set?.topic.query ?? ""),
-    h("h2", shown?.title || t("untitled")),
+    h("h2", way.heading(set, shown)),
     h(
       "div.two",
       verdict(t("review.you"), ownWords(way, missed)),
-      verdict(t("review.expert"), label(missed.expert)),
+      verdict(t("review.expert"), way.expertWords(missed, set)),
     ),
     missed.reason ? h("p", missed.reason) : null,
     missed.passage ? h("blockquote", h("mark", missed.passage)) : null,
@@ -263,7 +263,8 @@ function payWords(earned) {
   return about.pay ? t("outcome.unpaid") : "";
 }
 
-export function outcome(batch, ending, next) {
+// `score`: what the batch brought beside pay, if anything.
+export function outcome(batch, ending, score, next) {
   const isTest = batch.kind === "qualification";
   const name = isTest ? testOutcome(ending) : ending.state;
   const title = t(`outcome.${name}.title`);
@@ -275,6 +276,7 @@ export function outcome(batch, ending, next) {
   show(
     campaignMark(),
     h("h1", title),
+    score,
     h("p.lead", words),
     failed ? h("p", failed) : null,
     ending.warned ? h("p.note", t("outcome.warned")) : null,

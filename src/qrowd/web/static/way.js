@@ -4,6 +4,7 @@
 
 import { announce } from "./dom.js";
 import { keyButton } from "./keys.js";
+import { topicOf } from "./parts.js";
 import { label, t } from "./texts.js";
 
 // Said of any document, whatever the way.
@@ -12,6 +13,9 @@ const OTHER_WORDS = { "cannot-tell": "cannot", broken: "broken" };
 export class Way {
   // The kinds of answers, and the field that holds what was said: { grade: "grade" }.
   kinds = {};
+
+  // The name of the text that asks for an answer.
+  question = "grades";
 
   // What somebody may choose to say: { name, key, text, answer }. Names are stored with the keys
   // that people change, and are permanent.
@@ -37,6 +41,20 @@ export class Way {
       positions: [shown.position],
       at,
     }));
+  }
+
+  // The steps of a batch in the order in which they come.
+  arrange(steps) {
+    return steps;
+  }
+
+  // What is asked at a step, beside it; drawn anew only where its subject is another one.
+  aside(step) {
+    return topicOf(step.set.topic);
+  }
+
+  subjectOf(step) {
+    return step.set;
   }
 
   // The position that an answer is about.
@@ -101,6 +119,21 @@ export class Way {
   opinion(answer) {
     const choice = this.choices().find((each) => this.isSame(each.answer, answer));
     return choice?.text ?? label(answer.grade);
+  }
+
+  // --- after the batch: a check question that was missed, and what the batch brought -------------
+
+  heading(_set, shown) {
+    return shown?.title || t("untitled");
+  }
+
+  // What an expert said of it.
+  expertWords(missed, _set) {
+    return label(missed.expert);
+  }
+
+  score(_result) {
+    return null;
   }
 
   // Called when an answer was given; `earlier` is the one that it replaces.

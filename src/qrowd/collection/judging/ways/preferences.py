@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from qrowd.collection.plan.limits import Complaint
@@ -31,7 +31,7 @@ class Preferences(Way):
     keys = ("sets.couples",)
     trial = Trial(size=2, sets=6, gold=0)
 
-    def warnings(self, rows: CampaignRows) -> Iterator[Complaint]:
+    def warnings(self, plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
         topics = Counter(name for name, _ in rows.pool)
         alone = [name for name, documents in topics.items() if documents < 2]
         if alone:
@@ -48,7 +48,9 @@ class Preferences(Way):
     def missing(self, plan: Plan, answers: Opinions, size: int) -> str:
         return "" if answers else "no document was chosen"
 
-    def robot_says(self, plan: Plan, grade: int, chance: Chance) -> dict[str, Any]:
+    def robot_says(
+        self, plan: Plan, shown: Mapping[str, Any], grade: int, chance: Chance
+    ) -> dict[str, Any]:
         return {}
 
     def robot_ranks(self, grades: Sequence[int], chance: Chance) -> list[int]:

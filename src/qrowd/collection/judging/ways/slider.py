@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from qrowd.collection.plan.limits import Complaint
@@ -51,7 +51,9 @@ class Slider(Way):
             return None
         return plan.scale.grades[bisect_right(self.cuts(plan), said.value)]
 
-    def robot_says(self, plan: Plan, grade: int, chance: Chance) -> dict[str, Any]:
+    def robot_says(
+        self, plan: Plan, shown: Mapping[str, Any], grade: int, chance: Chance
+    ) -> dict[str, Any]:
         """A whole number within the cuts of the grade, where there is one."""
         at, ends = plan.scale.grades.index(grade), (LOWEST, *self.cuts(plan), HIGHEST + 1)
         first, end = math.ceil(ends[at]), math.ceil(ends[at + 1])

@@ -53,6 +53,7 @@ from qrowd.collection.record.details import (
     Words,
     detail,
 )
+from qrowd.data.topics import Topic
 from qrowd.errors import RuleError
 from qrowd.texts import Text, listed
 
@@ -150,10 +151,12 @@ class Extend(Act):
         how, blank = work.plan.files.blank, blank_documents(rows.documents)
         if how == "leave out":
             kept = [row for row in rows.documents if row.name not in blank]
-            return replace(rows.without(blank), documents=kept), blank
-        if how == "title":
-            return replace(rows, documents=list(map(by_title, rows.documents))), blank
-        return rows, set()
+            rows = replace(rows.without(blank), documents=kept)
+        elif how == "title":
+            rows = replace(rows, documents=list(map(by_title, rows.documents)))
+        else:
+            blank = set()
+        return work.plan.way.prepare(work.plan, rows), blank
 
     def do(self, work: Work) -> Details:
         if refused := self.refused(work):
@@ -182,6 +185,12 @@ class Extend(Act):
             if unknown := [name for name in names if name not in stored | sent[noun]]:
                 quoted = listed([repr(name) for name in unknown[:NAMED]])
                 problems.append(self.says(f"unknown-{noun}", n=len(unknown), names=quoted))
+        known = work.db.execute(select(topic.c.name, topic.c.query).where(work.own(topic)))
+        topics = {each.name: each for each in rows.topics} | {
+            name: Topic(name, query) for name, query in known
+        }
+        whole = replace(rows, topics=list(topics.values()))
+        problems += [each.message for each in plan.way.unmeetable(whole)]
         present = _named_pairs(work)
         if used := [row.pair for row in rows.gold if row.pair in present]:
             quoted = listed([" ".join(names) for names in used[:NAMED]])
