@@ -59,6 +59,9 @@ class Server:
         self.bodies: list[Body] = []
         self.most_at_once = self._now = 0
         self.keep = True
+        self.port = 0
+        self.loop: asyncio.AbstractEventLoop
+        self.ended: asyncio.Event
 
     @property
     def url(self) -> str:
@@ -112,17 +115,25 @@ class Server:
 @contextmanager
 def serving(judge: Callable[[Body, int], Reply]) -> Iterator[Server]:
     """A server in a thread of its own."""
-    server, loop = Server(judge), asyncio.new_event_loop()
+    server, ready = Server(judge), threading.Event()
 
-    async def start() -> None:
+    async def run() -> None:
+        server.loop, server.ended = asyncio.get_running_loop(), asyncio.Event()
         listening = await asyncio.start_server(server._serve, "127.0.0.1", 0, limit=1 << 24)
         server.port = listening.sockets[0].getsockname()[1]
+        ready.set()
+        await server.ended.wait()
+        listening.close()
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
-    loop.run_until_complete(start())
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
     thread.start()
+    ready.wait()
     try:
         yield server
     finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(5)
+        server.loop.call_soon_threadsafe(server.ended.set)
+        thread.join()
