@@ -14,7 +14,7 @@ import click
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.output import quiet, say, warn
+from qrowd.cli.output import quiet, say, show_json, warn
 from qrowd.errors import InputError, UsageError
 from qrowd.rendering import counted, thousands
 
@@ -99,6 +99,7 @@ _STEP = 10.0  # seconds between lines of progress where nobody watches
     help="Judgements, or preferences. Beside it: NAME.journal.jsonl, by which the same command "
     "goes on, NAME.manifest.json, NAME.probes.json.",
 )
+@opt.as_json
 @opt.quiet
 def command(
     pool: str,
@@ -125,22 +126,23 @@ def command(
     seed: int,
     yes: bool,
     output: str,
+    as_json: bool,
 ) -> None:
     """Ask machine judges about pairs.
 
     POOL has the pairs: qrels, or a table with topic and doc; for the prompt preference with topic,
     left and right. Each model with each prompt is an assessor, MODEL/PROMPT. What cannot be read as
     a grade is missing, with a reason. Stop at any time: the same command goes on where it stopped,
-    and asks nothing twice.
+    and asks nothing twice. With --requests it writes the questions for a batch interface, with
+    --answers it takes what came of them.
 
     \b
-    Examples:
-      qrowd ask pool.tsv --topics topics.jsonl --documents docs.jsonl \\
-        --endpoint http://127.0.0.1:8080/v1 --model NAME --price 0.15,0.60 --cap 5 -o llm.jsonl
-      qrowd ask pool.tsv --topics topics.jsonl --documents docs.jsonl \\
-        --model NAME --requests batch.jsonl -o llm.jsonl
-      qrowd ask pool.tsv --topics topics.jsonl --documents docs.jsonl \\
-        --model NAME --answers done.jsonl -o llm.jsonl
+    Examples (for a server, in the place of --requests FILE:
+    --endpoint http://127.0.0.1:8080/v1 --price 0.15,0.60 --cap 5):
+      qrowd ask g.qrels --topics topics.xml --documents docs.jsonl \\
+        --model NAME --requests batch.jsonl -o asked.jsonl
+      qrowd ask g.qrels --topics topics.xml --documents docs.jsonl --probe 20 \\
+        --model NAME --prompt graded --prompt umbrela --requests batch.jsonl -o asked.jsonl
     """
     from qrowd.asking.client import Limits
     from qrowd.asking.journal import Journal
@@ -188,6 +190,8 @@ def command(
             lines = [line for each in (session, made) for line in each.requests()]
             Path(requests).write_text("".join(lines), encoding="utf-8")
             say(f"{counted(len(lines), 'question')} in {requests}; bring the answers by --answers")
+            if as_json:
+                show_json({"questions": len(lines), "requests": requests})
             return
         if answers:
             for each in (session, made):
@@ -212,6 +216,17 @@ def command(
             say(f"probes: {stem}.probes.json; look at them with `qrowd judges --probes`")
         _save_manifest(stem, session, pool, topics, documents, extra, endpoint, started)
         _say_outcome(session, stopped, cap)
+        if as_json:
+            left = sum(1 for each in (session, made) for _ in each.open())
+            show_json(
+                {
+                    "spent": journal.spent,
+                    "missing": session.missing(),
+                    "not_asked": left,
+                    "stopped": stopped,
+                    "judgements": output,
+                }
+            )
 
 
 def _pairs(pool: str, documents: int) -> list[tuple[str, ...]]:
