@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import shutil
 from pathlib import Path
 
@@ -92,6 +93,9 @@ def _save_few_labels(folder: Path, crowd: q.Judgements, gold: q.Qrels) -> None:
     graded = chosen.join(gold.to_polars(), on=["topic", "doc"], how="left")
     graded.write_csv(folder / "few.tsv", separator="\t")
     q.save(gold.select(np.arange(len(gold)) % 2 == 0), folder / "few.qrels")
+    probe = {"judge": "m/graded", "at": 0, "topic": "t01", "grade": 0, "relevant": False}
+    rows = [{**probe, "kind": kind} for kind in ("plain", "query", "order")]
+    (folder / "probes.json").write_text(json.dumps({"form": "qrowd probes", "rows": rows}))
 
 
 def _save_decisions(folder: Path) -> None:
@@ -199,5 +203,7 @@ def skip_without_extras(line: str) -> None:
         pytest.importorskip("matplotlib", reason="pictures need the extra `report`")
     if line.startswith(("qrowd campaign", "qrowd serve")) or "release.zip" in line:
         pytest.importorskip("sqlalchemy", reason="campaigns need the extra `serve`")
-    if "docs.jsonl" in line and "qrowd check" not in line:
+    if line.startswith("qrowd ask"):
+        pytest.importorskip("jinja2", reason="asking needs the extra `ask`")
+    elif "docs.jsonl" in line and "qrowd check" not in line:
         pytest.importorskip("sklearn", reason="reading documents needs the extra `text`")

@@ -38,6 +38,8 @@ LINES = {
     "progress": "progress crowd.tsv.gz --sampled random",
     "adjudicate apply": "adjudicate apply decisions.tsv nist.qrels",
     "adjudicate table": "adjudicate table nist.qrels adjudicated.qrels contested.tsv",
+    "ask": "ask g.qrels --topics topics.xml --documents docs.jsonl --model m --requests b.jsonl "
+    "-o asked.jsonl",
     "loop": "loop crowd.tsv.gz --gold nist.qrels --method mv --votes 1 --randomisations 2",
     "simulate": "simulate -o made --topics 2 --documents 10 --runs 2",
     "demo": "demo -o shown",
@@ -127,6 +129,8 @@ NO_MESSAGES = {
     "campaign status": "text",
 }
 DIFFERENT = {
+    ("ask", "--topics"): "their queries are asked for",
+    ("ask", "--documents"): "their texts are shown",
     ("check", "--topics"): "held against judgements",
     ("check", "--documents"): "held against judgements",
     ("convert", "--topics"): "where ids are found",
@@ -160,7 +164,15 @@ INTERVALS = {
     "report",
     "score",
 }
-CHANCE = {"aware aware-uni", "campaign robots", "compare", "content check", "demo", "evaluate"} | {
+CHANCE = {
+    "ask",
+    "aware aware-uni",
+    "campaign robots",
+    "compare",
+    "content check",
+    "demo",
+    "evaluate",
+} | {
     *("loop", "merge ds", "next", "quality", "rank borda", "report", "sample", "simulate"),
 }
 OF_JUDGEMENTS = ("--columns", "--format", "--topics", "--rel", "--grades")

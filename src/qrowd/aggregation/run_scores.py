@@ -92,6 +92,7 @@ def judges(
     *,
     measure: Measure | str = "nDCG@10",
     level: float = 0.9,
+    against: str | None = None,
 ) -> AssessorTable:
     """Every machine judge against a few human labels.
 
@@ -100,8 +101,10 @@ def judges(
 
     `pairs` judged, `rate` of relevant answers, `with_human` pairs that have a human label, `kappa`
     with an interval over topics, `sensitivity`, `specificity`, `bias` of the rate on labelled
-    pairs, and the `group` of judges who err alike (0: alone). With `runs`, `tau_ap` of the systems
-    under the judge with their order under recalibrated labels of all judges, human ones included.
+    pairs, and the `group` of judges who err alike (0: alone). With `against`, one of the judges,
+    how much `more` each one's kappa is than that one's, with an interval over topics. With `runs`,
+    `tau_ap` of the systems under the judge with their order under recalibrated labels of all
+    judges, human ones included.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=40, assessors=4, votes=3, runs=5, seed=1)
@@ -117,7 +120,7 @@ def judges(
         )
     if judgements.kinds is not None:
         judgements = _only(judgements, "machine", "name them: --machines")
-    table = judge_table(judgements, human, level)
+    table = judge_table(judgements, human, level, against)
     if runs is None:
         return table
     qrels = human.qrels if isinstance(human, Sample) else human

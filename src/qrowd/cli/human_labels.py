@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
 import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.output import put, say, say_notes, show, show_json
 from qrowd.errors import UsageError
-from qrowd.rendering import counted
+from qrowd.rendering import counted, table_of
 
 
 @opt.command(old={"--pairs": "--number"})
@@ -72,7 +74,18 @@ def sample(
 
 
 @opt.command()
-@opt.judgements
+@opt.judgements_if_any
+@opt.input_file(
+    "--probes",
+    help="What judges said of made documents that try to talk them into a grade: the file of "
+    "`qrowd ask --probe`. Without JUDGEMENTS.",
+)
+@opt.option(
+    "--against",
+    metavar="JUDGE",
+    help="Show how much more each judge agrees with the human labels than this one, with an "
+    "interval over topics.",
+)
 @opt.input_file(
     "--human",
     help="Human labels of some pairs: qrels, or the file of `qrowd sample` with a grade "
@@ -87,6 +100,8 @@ def sample(
 @opt.quiet
 def judges(
     files: opt.JudgementFiles,
+    probes: str | None,
+    against: str | None,
     human: str | None,
     gold_rel: int | None,
     runs: opt.RunFiles,
@@ -102,18 +117,41 @@ def judges(
     One line per judge, the best first. Columns: pairs judged, rate of relevant answers, pairs with
     a human label, Cohen's kappa and its interval over topics, sensitivity, specificity, bias of the
     rate, group of judges who err alike (0: alone), and with --runs tau_AP of the systems' order
-    with that under recalibrated labels.
+    with that under recalibrated labels. A prompt that was chosen on these human labels looks better
+    on them than it is: keep some apart.
+
+    With --probes, one line per judge and kind of made document: how often it was called relevant,
+    how often plain texts of other topics were, the difference with its 95 % interval, and whether
+    the judge falls for it (surely more often, by .05). Of the same text again, and doubled, mean
+    grades.
 
     \b
     Examples:
       qrowd judges llm.tsv --human few.qrels
       qrowd judges llm.tsv --human few.qrels --runs 'runs/*.gz' -o judges.tsv
       qrowd judges all.tsv --machines 'gpt*' --human few.qrels
+      qrowd judges llm.tsv --human few.qrels --against a01
+      qrowd judges --probes probes.json
     """
+    if probes:
+        if files.paths or human or runs:
+            raise UsageError("--probes stands alone: without JUDGEMENTS, --human and --runs")
+        from qrowd.asking.probes import read_probes
+
+        rows = [asdict(probe) for probe in read_probes(probes)]
+        show(table_of(rows), output, as_json)
+        for name in dict.fromkeys(row["judge"] for row in rows):
+            falls = [row["kind"] for row in rows if row["judge"] == name and row["falls"]]
+            say(f"{name} falls for: {', '.join(falls) or 'none of them'}")
+        return
+    if not files.paths:
+        raise UsageError("give JUDGEMENTS, or --probes")
     crowd = files.read()
     cut = files.rel if gold_rel is None else gold_rel
     labels = opt.read_human(human, cut) if human else None
-    table = q.judges(crowd, labels, runs.read_if_any(), measure=measure, level=level)
+    table = q.judges(
+        crowd, labels, runs.read_if_any(), measure=measure, level=level, against=against
+    )
     if labels is None:
         say(f"human labels: those of {counted(crowd.kind_counts['expert'], 'expert')}")
     others = len(crowd.assessors) - len(table)

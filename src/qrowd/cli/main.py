@@ -45,6 +45,7 @@ GROUPS = {
         "loop": Verb("loop:command", "Ask for votes one by one, merge after each, and score."),
     },
     "Collect": {
+        "ask": Verb("ask:command", "Ask machine judges about pairs."),
         "serve": Verb("serve:command", "Run the web application for campaigns."),
         "campaign": Verb("campaign:command", "Collect judgements: campaigns in a database."),
     },

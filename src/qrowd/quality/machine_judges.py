@@ -7,6 +7,8 @@ within a group every two judges' errors correlate by at least one half.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from qrowd.data.arrays import Array, Codes, Floats, Mask, over
@@ -21,11 +23,14 @@ _MOST = 3000
 _FEWEST = 10  # shared pairs for a correlation of errors
 
 
-def judge_table(judgements: Judgements, human: Sample | Qrels, level: float = 0.9) -> AssessorTable:
+def judge_table(
+    judgements: Judgements, human: Sample | Qrels, level: float = 0.9, against: str | None = None
+) -> AssessorTable:
     """One row per judge: what they say, and how it compares with the human labels.
 
     Labels of a `Sample` count by 1 / probability. Everything is about relevant or not, at the
-    lowest relevant grade of the judgements' scale.
+    lowest relevant grade of the judgements' scale. With `against`, how much larger each judge's
+    kappa is than that one's: `more`, `more_low`, `more_high`.
     """
     single = judgements.one_each()
     if len(single.assessors) > _MOST:
@@ -34,7 +39,17 @@ def judge_table(judgements: Judgements, human: Sample | Qrels, level: float = 0.
     row, truth, weight = _matched(single, human)
     counts = _counts(single, row, answer, truth, weight)
     total = counts.sum(axis=0)
-    low, high = _kappa_interval(counts, level)
+    low, high = _jackknife(counts, kappa, level)
+    further = {}
+    if against is not None:
+        other = single.assessors.code(against, "judge")
+
+        def more(counts: Floats) -> Floats:
+            each = kappa(counts)
+            return each - each[..., other, None]
+
+        ends = _jackknife(counts, more, level)
+        further = dict(zip(("more", "more_low", "more_high"), (more(total), *ends), strict=True))
     count = np.bincount(single.assessor, minlength=len(single.assessors))
     shared = np.bincount(single.assessor[row], minlength=len(single.assessors))
     rates = np.bincount(single.assessor, answer.astype(np.float64), minlength=len(count))
@@ -53,6 +68,7 @@ def judge_table(judgements: Judgements, human: Sample | Qrels, level: float = 0.
             "specificity": over(tn, tn + fp),
             "bias": over(fp - fn, total.sum(axis=(1, 2))),
             "group": _groups(single, row, wrong),
+            **further,
         },
     )
 
@@ -93,13 +109,16 @@ def kappa(counts: Floats) -> Floats:
     return over(same - chance, 1 - chance)
 
 
-def _kappa_interval(counts: Floats, level: float) -> tuple[Floats, Floats]:
+def _jackknife(
+    counts: Floats, statistic: Callable[[Floats], Floats], level: float
+) -> tuple[Floats, Floats]:
+    """The interval of what is computed from the sum of counts[topic, judge, 2, 2]; 1 at most."""
     from scipy.special import stdtrit
 
     labelled = counts.sum(axis=(2, 3)) > 0  # [topic, judge]
     many = labelled.sum(axis=0)
-    without = kappa(counts.sum(axis=0) - counts)
-    value = kappa(counts.sum(axis=0))
+    without = statistic(counts.sum(axis=0) - counts)
+    value = statistic(counts.sum(axis=0))
     gap = np.where(labelled, without - value, 0.0)
     with np.errstate(invalid="ignore", divide="ignore"):
         centre = gap.sum(axis=0) / many

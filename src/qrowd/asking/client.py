@@ -1,0 +1,251 @@
+"""Questions over HTTP: many at a time, tried again where that helps, within limits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from qrowd.asking.answers import Answer, read_answer
+from qrowd.asking.journal import Journal
+from qrowd.asking.questions import Question
+from qrowd.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    import httpx
+
+_BUSY = (408, 409, 425, 429, 500, 502, 503, 504, 529)  # worth another try
+_FORBIDDEN = (401, 402, 403, 404, 405)  # nothing that follows would fare better
+_LARGEST = 1 << 20  # bytes of a response
+_LONGEST_WAIT = 120.0  # seconds, also where a server asks for more
+_SHOWN = 200  # letters of what a server says is wrong
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How a server is asked, and when it is enough."""
+
+    at_once: int = 8
+    tries: int = 6
+    seconds: float = 120.0  # of one try
+    cap: float | None = None  # money
+    most: int | None = None  # questions
+
+
+class _UselessError(Exception):
+    """No answer, and another try would give none either; `paid` if the model did work."""
+
+    def __init__(self, why: str, paid: bool = False) -> None:
+        super().__init__(why)
+        self.paid = paid
+
+
+class _BusyError(Exception):
+    """Try again, after so many seconds if it says so."""
+
+    def __init__(self, why: str, wait: float | None = None, lost: bool = False) -> None:
+        super().__init__(why)
+        self.wait, self.lost = wait, lost
+
+
+@dataclass
+class Client:
+    """Asks all questions that the journal has no answer to."""
+
+    endpoint: str
+    journal: Journal
+    limits: Limits = field(default_factory=Limits)
+    key: str = ""
+    structured: bool = True  # until the server says that it cannot
+    stopped: str = ""  # why not all was asked
+    progress: Callable[[int, float], None] = lambda done, spent: None
+
+    def run(self, questions: Iterator[Question]) -> None:
+        """Until all is answered, or money or questions are used up."""
+        asyncio.run(self._run(questions))
+
+    async def _run(self, questions: Iterator[Question]) -> None:
+        try:
+            import httpx
+        except ImportError:
+            raise MissingExtraError.needed("asking machine judges", "ask") from None
+        headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
+        limits = httpx.Limits(max_connections=self.limits.at_once)
+        self._pause_until, self._done = 0.0, 0
+        self._freed = asyncio.Event()
+        async with httpx.AsyncClient(
+            headers=headers, limits=limits, timeout=self.limits.seconds, follow_redirects=False
+        ) as http:
+            self._http = http
+            workers = [
+                asyncio.create_task(self._work(questions)) for _ in range(self.limits.at_once)
+            ]
+            try:
+                await asyncio.gather(*workers)
+            finally:
+                for worker in workers:
+                    worker.cancel()
+
+    async def _work(self, questions: Iterator[Question]) -> None:
+        for question in questions:  # shared by all workers
+            if question.key in self.journal:
+                continue
+            if self.stopped or not await self._may(question):
+                return
+            await self._settle(question)
+            self._done += 1
+            self.progress(self._done, self.journal.spent)
+
+    async def _may(self, question: Question) -> bool:
+        """Whether there is money and a question left, which are taken; waits for what others may
+        give back.
+        """
+        most, cap = self.limits.most, self.limits.cap
+        while not self.stopped:
+            if most is not None and self.journal.sent >= most:
+                self.stopped = f"{most} questions were asked (--most)"
+            elif cap is None or self.journal.spent + self.journal.under_way + question.worst <= cap:
+                self.journal.reserve(question.key, question.worst)
+                return True
+            elif not self.journal.under_way:
+                self.stopped = f"the next question could exceed the cap of {cap:g}"
+            else:
+                self._freed.clear()
+                await self._freed.wait()
+        return False
+
+    async def _settle(self, question: Question) -> None:
+        """Ask until there is an answer, or a reason why there is none."""
+        started, why, key = time.monotonic(), "", question.key
+        for attempt in range(self.limits.tries):
+            if attempt and not await self._may(question):
+                return
+            await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
+            await self.journal.asked(key)
+            try:
+                body = await self._sent(question)
+            except _BusyError as busy:
+                why = str(busy)
+                if busy.lost:
+                    self.journal.lost(key)
+                else:
+                    await self.journal.free(key)
+                self._freed.set()
+                await self._wait(attempt, busy.wait)
+            except _UselessError as useless:
+                cost = question.worst if useless.paid else 0.0
+                await self._enter(question, Answer(missing=str(useless)), cost, 0.0)
+                return
+            except InputError:
+                await self.journal.free(key)
+                raise
+            else:
+                answer = read_answer(body, question.judge.prompt)
+                seconds = time.monotonic() - started
+                await self._enter(question, answer, paid(question, answer), seconds)
+                return
+        await self._enter(question, Answer(missing=f"{why}, {self.limits.tries} times"), 0.0, 0.0)
+
+    async def _wait(self, attempt: int, wait: float | None) -> None:
+        """As long as the server asks for, and everybody; else longer from time to time."""
+        if wait is not None:
+            self._pause_until = time.monotonic() + min(wait, _LONGEST_WAIT)
+        else:
+            await asyncio.sleep(min(_LONGEST_WAIT, 0.5 * 2**attempt) * random.uniform(0.5, 1))
+
+    async def _enter(self, question: Question, answer: Answer, cost: float, seconds: float) -> None:
+        await self.journal.answered(question.key, line_of(answer, cost, seconds))
+        self._freed.set()
+
+    async def _sent(self, question: Question) -> Any:
+        import httpx
+
+        body = question.with_schema() if self.structured else question.body
+        try:
+            async with asyncio.timeout(self.limits.seconds):
+                status, headers, content = await self._posted(body)
+        except (TimeoutError, httpx.TimeoutException):
+            seconds = f"{self.limits.seconds:g}"
+            raise _BusyError(f"no answer in {seconds} seconds", lost=True) from None
+        except httpx.ConnectError as error:
+            raise _BusyError(f"no connection ({_brief(error)})") from None
+        except httpx.HTTPError as error:
+            raise _BusyError(f"the connection broke ({_brief(error)})", lost=True) from None
+        if status in _BUSY:
+            raise _BusyError(f"HTTP {status}", _asked_to_wait(headers))
+        words = _words(content)
+        if status in _FORBIDDEN:
+            message = f"the server says {status}: {words}; see --endpoint, --model and the key"
+            raise InputError(message, file=self.endpoint)
+        if status >= 400:
+            if "response_format" in body and ("response_format" in words or "schema" in words):
+                self.structured = False  # it cannot: an answer is read as text from now on
+                raise _BusyError("it takes no schema", 0.0)
+            raise _UselessError(f"refused by the server: {status} {words}")
+        if status != 200:
+            raise InputError(f"the server answers {status}; see --endpoint", file=self.endpoint)
+        if len(content) > _LARGEST:
+            raise _UselessError("unreadable: a response of more than a megabyte", paid=True)
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError):
+            raise _UselessError("unreadable: a response that is no JSON", paid=True) from None
+
+    async def _posted(self, body: Mapping[str, Any]) -> tuple[int, httpx.Headers, bytes]:
+        url = f"{self.endpoint.rstrip('/')}/chat/completions"
+        async with self._http.stream("POST", url, json=body) as response:
+            content = b""
+            async for part in response.aiter_bytes():
+                content += part
+                if len(content) > _LARGEST:  # no answer is: the rest is not read
+                    break
+            return response.status_code, response.headers, content
+
+
+def paid(question: Question, answer: Answer) -> float:
+    """What an answer cost; the most that it can have, where the server does not tell."""
+    if question.judge.price is None:
+        return 0.0
+    if answer.tokens_in is None or answer.tokens_out is None:
+        return question.worst
+    return question.judge.price.of(answer.tokens_in, answer.tokens_out)
+
+
+def line_of(answer: Answer, cost: float, seconds: float) -> dict[str, Any]:
+    """An answer as the journal has it."""
+    known = {name: value for name, value in asdict(answer).items() if value not in (None, "")}
+    return {**known, "cost": cost, "seconds": round(seconds, 3)}
+
+
+def _brief(error: Exception) -> str:
+    return str(error)[:_SHOWN] or type(error).__name__
+
+
+def _words(content: bytes) -> str:
+    """What a server says is wrong, in one line."""
+    text = content[:4000].decode(errors="replace")
+    try:
+        found = json.loads(content)
+        error = found.get("error", found)
+        text = str(error.get("message", error) if isinstance(error, dict) else error)
+    except (ValueError, AttributeError, RecursionError):
+        pass
+    return " ".join(text.split())[:_SHOWN]
+
+
+def _asked_to_wait(headers: httpx.Headers) -> float | None:
+    """Retry-After: seconds, or a date."""
+    said = headers.get("retry-after", "")
+    try:
+        return max(0.0, float(said))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return None

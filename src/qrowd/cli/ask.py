@@ -1,0 +1,387 @@
+"""`qrowd ask`: machine judges are asked about pairs, over HTTP or by files."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import qrowd as q
+from qrowd.cli import options as opt
+from qrowd.cli.output import quiet, say, show_json, warn
+from qrowd.errors import InputError, UsageError
+from qrowd.rendering import counted, thousands
+
+if TYPE_CHECKING:
+    from qrowd.asking.questions import Judge, Price
+    from qrowd.asking.session import Session
+
+KEY = "QROWD_ASK_KEY"
+_STEP = 10.0  # seconds between lines of progress where nobody watches
+
+
+@opt.command()
+@opt.file("pool", "POOL")
+@opt.input_file(
+    "--topics", required=True, help="What each topic asks for: a table, TREC topics, JSON."
+)
+@opt.input_file(
+    "--documents",
+    required=True,
+    multiple=True,
+    help="The documents' texts: a table with doc and text, SGML, XML, or a folder. Repeatable.",
+)
+@opt.repeated("--model", "models", required=True, metavar="NAME", help="Whom to ask. Repeatable.")
+@opt.option(
+    "--endpoint",
+    metavar="URL",
+    help="A server that speaks the chat interface: its address up to /v1. The key comes from "
+    f"the environment ({KEY}).",
+)
+@opt.repeated(
+    "--prompt",
+    "prompts",
+    metavar="PROMPT",
+    help="What is asked: graded (the default), reasons, aspects, preference, umbrela, or a file. "
+    "Repeatable.",
+)
+@opt.repeated(
+    "--price",
+    "prices",
+    metavar="IN,OUT",
+    help="Of a million tokens of questions and of answers; MODEL=IN,OUT for one model. Repeatable.",
+)
+@opt.option("--cap", type=click.FloatRange(0), help="Money that is never exceeded.")
+@opt.option(
+    "--most", type=click.IntRange(0), metavar="N", help="Questions that are never exceeded."
+)
+@opt.count("--samples", 1, "How often each question is asked.", most=100)
+@opt.with_default(
+    "--temperature", type=click.FloatRange(0, 2), default=0.0, help="How freely a model answers."
+)
+@opt.switch("--logprobs", help="Ask for probabilities, and write the mean grade by them.")
+@opt.repeated(
+    "--parameter",
+    "parameters",
+    metavar="NAME=JSON",
+    help="Anything else that the server takes: max_completion_tokens=2000, seed=1. Repeatable.",
+)
+@opt.count("--longest", 20_000, "Letters of a text; a longer one is cut, and says so.", least=100)
+@opt.count("--at-once", 8, "Questions under way at the same time.", most=1024)
+@opt.count("--tries", 6, "How often a question is tried that a server turns away.", most=100)
+@opt.with_default(
+    "--seconds", type=click.FloatRange(0, min_open=True), default=120.0, help="Of one try."
+)
+@opt.switch("--again", help="Ask again where an answer is missing.")
+@opt.option(
+    "--probe",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Also show N made documents of each kind that try to talk a judge into a grade; `qrowd "
+    "judges --probes` reads what came of it. They go to a file of their own.",
+)
+@opt.output_file(
+    "--requests", help="Write the questions for a batch interface instead of asking them."
+)
+@opt.input_file("--answers", help="Take the answers of a batch interface.")
+@opt.seed
+@opt.yes
+@opt.output_file(
+    "-o",
+    "--output",
+    required=True,
+    help="Judgements, or preferences. Beside it: NAME.journal.jsonl, by which the same command "
+    "goes on, NAME.manifest.json, NAME.probes.json.",
+)
+@opt.as_json
+@opt.quiet
+def command(
+    pool: str,
+    topics: str,
+    documents: tuple[str, ...],
+    models: tuple[str, ...],
+    endpoint: str | None,
+    prompts: tuple[str, ...],
+    prices: tuple[str, ...],
+    cap: float | None,
+    most: int | None,
+    samples: int,
+    temperature: float,
+    logprobs: bool,
+    parameters: tuple[str, ...],
+    longest: int,
+    at_once: int,
+    tries: int,
+    seconds: float,
+    again: bool,
+    probe: int | None,
+    requests: str | None,
+    answers: str | None,
+    seed: int,
+    yes: bool,
+    output: str,
+    as_json: bool,
+) -> None:
+    """Ask machine judges about pairs.
+
+    POOL has the pairs: qrels, or a table with topic and doc; for the prompt preference with topic,
+    left and right. Each model with each prompt is an assessor, MODEL/PROMPT. What cannot be read as
+    a grade is missing, with a reason. Stop at any time: the same command goes on where it stopped,
+    and asks nothing twice. With --requests it writes the questions for a batch interface, with
+    --answers it takes what came of them.
+
+    \b
+    Examples (for a server, in the place of --requests FILE:
+    --endpoint http://127.0.0.1:8080/v1 --price 0.15,0.60 --cap 5):
+      qrowd ask g.qrels --topics topics.xml --documents docs.jsonl \\
+        --model NAME --requests batch.jsonl -o asked.jsonl
+      qrowd ask g.qrels --topics topics.xml --documents docs.jsonl --probe 20 \\
+        --model NAME --prompt graded --prompt umbrela --requests batch.jsonl -o asked.jsonl
+    """
+    from qrowd.asking.client import Limits
+    from qrowd.asking.journal import Journal
+    from qrowd.asking.probes import probe_items, save_probes
+    from qrowd.asking.prompts import read_prompt
+    from qrowd.asking.questions import Judge, items
+    from qrowd.asking.session import Session
+
+    if sum(way is not None for way in (endpoint, requests, answers)) != 1:
+        raise UsageError("give one of --endpoint, --requests and --answers")
+    read = [read_prompt(source) for source in prompts or ("graded",)]
+    per_model = _prices(prices, models)
+    if cap is not None and None in per_model.values():
+        without = next(model for model, price in per_model.items() if price is None)
+        raise UsageError(f"--cap needs the price of {without}: --price IN,OUT of a million tokens")
+    sizes = {prompt.documents for prompt in read}
+    if len(sizes) > 1:
+        raise UsageError("prompts about one document and about two need two commands")
+    if probe and sizes == {2}:
+        raise UsageError("--probe is for prompts about one document")
+    extra: dict[str, Any] = {"temperature": temperature, **_parameters(parameters)}
+    if logprobs:
+        extra |= {"logprobs": True, "top_logprobs": 20}
+    judges = [
+        Judge(model, prompt, per_model[model], samples, extra)
+        for model in dict.fromkeys(models)
+        for prompt in read
+    ]
+    if len({judge.name for judge in judges}) < len(judges):
+        raise UsageError("two prompts have one name; rename one of the files")
+    pairs = _pairs(pool, sizes.pop())
+    known, texts = q.read_topics(topics), q.read_documents(list(documents))
+    asked = items(pairs, known, texts, longest)
+    probes = probe_items(pairs, known, texts, probe, seed) if probe else []
+    stem = Path(output).with_suffix("")
+    limits = Limits(at_once, tries, seconds, cap, most)
+    started = time.time()
+    with Journal(f"{stem}.journal.jsonl") as journal:
+        if again:
+            journal.forget_missing()
+        session, made = Session(judges, asked, journal), Session(judges, probes, journal)
+        _say_estimate([session, made], cap)
+        stopped = ""
+        if requests:
+            lines = [line for each in (session, made) for line in each.requests()]
+            Path(requests).write_text("".join(lines), encoding="utf-8")
+            say(f"{counted(len(lines), 'question')} in {requests}; bring the answers by --answers")
+            if as_json:
+                show_json({"questions": len(lines), "requests": requests})
+            return
+        if answers:
+            for each in (session, made):
+                taken, strangers = each.take(answers)
+                if each.items:
+                    say(f"{counted(taken, 'answer')} taken, {strangers} of no open question here")
+        else:
+            assert endpoint is not None
+            expected = sum(each.estimate().cost for each in (session, made))
+            if expected and cap is None and not yes:
+                click.confirm(
+                    f"About {expected:.2f}, without a --cap. Go on?", abort=True, err=True
+                )
+            for each in (session, made):
+                if each.items and not stopped:
+                    number = each.estimate().questions
+                    progress = _Progress(number, journal.spent, cap)
+                    stopped = each.ask(endpoint, limits, os.environ.get(KEY, ""), progress)
+        _save(session, output)
+        if probe:
+            save_probes(made, f"{stem}.probes.json")
+            say(f"probes: {stem}.probes.json; look at them with `qrowd judges --probes`")
+        _save_manifest(stem, session, pool, topics, documents, extra, endpoint, started)
+        _say_outcome(session, stopped, cap)
+        if as_json:
+            left = sum(1 for each in (session, made) for _ in each.open())
+            show_json(
+                {
+                    "spent": journal.spent,
+                    "missing": session.missing(),
+                    "not_asked": left,
+                    "stopped": stopped,
+                    "judgements": output,
+                }
+            )
+
+
+def _pairs(pool: str, documents: int) -> list[tuple[str, ...]]:
+    if documents == 1:
+        pairs = q.read_pairs(pool)
+        return list(zip(pairs.topic_names, pairs.document_names, strict=True))
+    from qrowd.io.columns import Wanted, tables
+
+    wanted = Wanted("a pool of two documents each", needed=("topic", "left", "right"))
+    rows = [
+        row
+        for table in tables(pool, wanted)
+        for row in zip(*(table.column(name).to_list() for name in wanted.needed), strict=True)
+    ]
+    found: dict[tuple[str, frozenset[str]], tuple[str, ...]] = {}
+    for row in rows:
+        if row[1] == row[2]:
+            raise InputError(f"{row[1]} stands on both sides", file=pool)
+        found.setdefault((row[0], frozenset(row[1:])), row)
+    return list(found.values())
+
+
+def _prices(given: Sequence[str], models: Sequence[str]) -> dict[str, Price | None]:
+    from qrowd.asking.questions import Price
+
+    found: dict[str, Price | None] = dict.fromkeys(models)
+    for text in given:
+        model, _, numbers = text.rpartition("=")
+        try:
+            price = Price(*(float(part) for part in numbers.split(",")))
+            if price.asked < 0 or price.answered < 0:
+                raise ValueError
+        except (ValueError, TypeError):
+            message = f"--price is two numbers, of a million tokens: 0.15,0.60; got {text!r}"
+            raise UsageError(message) from None
+        if model and model not in found:
+            raise UsageError(f"--price is for {model}, which no --model names")
+        found |= {model: price} if model else {name: price for name in found if not found[name]}
+    return found
+
+
+def _parameters(given: Sequence[str]) -> dict[str, Any]:
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or name in ("model", "messages", "stream", "n"):
+            raise UsageError(f"--parameter is NAME=JSON, as in seed=1; got {text!r}")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+class _Progress:
+    """How far it is, what it has cost and how long it takes, on stderr."""
+
+    def __init__(self, number: int, before: float, cap: float | None) -> None:
+        self.number, self.cap = number, cap
+        self.started = self.shown = time.monotonic()
+
+    def __call__(self, done: int, spent: float) -> None:
+        now = time.monotonic()
+        if quiet() or (now - self.shown < _STEP and done < self.number):
+            return
+        self.shown = now
+        left = (now - self.started) / done * (self.number - done)
+        of = f" of {self.cap:g}" if self.cap is not None else ""
+        say(f"{thousands(done)} of {thousands(self.number)}, {spent:.4f}{of}, {left:.0f} s left")
+
+
+def _say_estimate(sessions: Sequence[Session], cap: float | None) -> None:
+    estimates = [session.estimate() for session in sessions]
+    number, tokens = sum(e.questions for e in estimates), sum(e.tokens for e in estimates)
+    cost, cut = sum(e.cost for e in estimates), sum(e.cut for e in estimates)
+    before = sum(e.answered for e in estimates)
+    money = f", about {cost:.4f}" if cost else ""
+    say(
+        f"{thousands(number)} questions, about {thousands(tokens)} tokens{money}; {before} answered"
+    )
+    if cut:
+        say(f"note: {counted(cut, 'question')} with a text that is cut (--longest)")
+    if cap is not None and cost > cap:
+        warn(f"about {cost:.4f} is more than the cap of {cap:g}: not all will be asked")
+
+
+def _save(session: Session, output: str) -> None:
+    from qrowd.io.save import save_table
+
+    two = session.judges[0].prompt.documents == 2
+    save_table(session.preferences() if two else session.judgements(), output)
+
+
+def _say_outcome(session: Session, stopped: str, cap: float | None) -> None:
+    for why, number in session.missing().most_common():
+        say(f"missing, {why}: {number}")
+    first, of = session.first_place()
+    if of:
+        say(f"the text shown first was preferred in {first} of {of} answers")
+    journal = session.journal
+    if any(judge.price for judge in session.judges):
+        of_cap = f" of {cap:g}" if cap is not None else ""
+        say(f"spent: {journal.spent:.4f}{of_cap}")
+    if journal.unpriced:
+        say(f"note: {journal.unpriced} answers came without tokens: counted at their most")
+    if stopped:
+        warn(f"{stopped}; the same command goes on from here")
+
+
+def _save_manifest(
+    stem: Path,
+    session: Session,
+    pool: str,
+    topics: str,
+    documents: Sequence[str],
+    parameters: dict[str, Any],
+    endpoint: str | None,
+    started: float,
+) -> None:
+    """Everything to repeat it."""
+    import hashlib
+
+    from qrowd.io.atomic import write
+    from qrowd.rendering import to_json
+
+    versions: dict[str, set[str]] = {}
+    for question, line in session.answers():
+        versions.setdefault(question.judge.name, set()).add(line.get("version", ""))
+    files = {
+        name: hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        for name in (pool, topics, *documents)
+        if Path(name).is_file()
+    }
+    known = {prompt.hash: asdict(prompt) for prompt in (each.prompt for each in session.judges)}
+    found = {
+        "qrowd": q.__version__,
+        "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "seconds": round(time.time() - started, 1),
+        "endpoint": endpoint,
+        "judges": [_about(judge, versions) for judge in session.judges],
+        "parameters": parameters,
+        "prompts": known,
+        "files": files,
+        "spent": session.journal.spent,
+        "missing": session.missing(),
+    }
+    write(f"{stem}.manifest.json", to_json(found) + "\n")
+
+
+def _about(judge: Judge, versions: dict[str, set[str]]) -> dict[str, Any]:
+    return {
+        "assessor": judge.name,
+        "model": judge.model,
+        "versions": sorted(versions.get(judge.name, ())),
+        "prompt": judge.prompt.hash,
+        "samples": judge.samples,
+        "price": asdict(judge.price) if judge.price else None,
+    }

@@ -1,0 +1,414 @@
+"""Machine judges over HTTP: every pair ends as an answer, or missing with its reason."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("httpx", reason="asking machine judges needs the extra ask")
+pytest.importorskip("jinja2", reason="asking machine judges needs the extra ask")
+
+from tests.asking.judge_server import Body, Reply, grade, said, serving, text_of
+
+import qrowd as q
+from qrowd.asking.client import Limits
+from qrowd.asking.journal import Journal
+from qrowd.asking.prompts import read_prompt
+from qrowd.asking.questions import Item, Judge, Price, items
+from qrowd.asking.session import Session
+from qrowd.cli.main import main
+from qrowd.errors import DataWarning, InputError, UsageError
+
+QUICK = Limits(at_once=8, tries=2, seconds=0.5)
+GRADED = Judge("made", read_prompt("graded"), Price(1.0, 2.0))
+
+
+def about(texts: Sequence[str], longest: int = 20_000) -> list[Item]:
+    """Questions of one topic about these texts; the documents are called d0, d1, ..."""
+    documents = q.Documents.of({f"d{at}": text for at, text in enumerate(texts)})
+    pairs = [("t", name) for name in documents.index]
+    return items(pairs, q.Topics.of({"t": "turkey soup"}), documents, longest)
+
+
+def outcome(session: Session) -> dict[str, tuple[int | None, str]]:
+    table = session.judgements()
+    return dict(zip(table["doc"], zip(table["grade"], table["missing"], strict=True), strict=True))
+
+
+TROUBLES = {
+    "fine": (lambda n: grade(2), 2, ""),
+    "busy once": (lambda n: Reply({}, 429) if n == 0 else grade(1), 1, ""),
+    "waits": (lambda n: Reply({}, 429, {"retry-after": "0.1"}) if n == 0 else grade(1), 1, ""),
+    "a date": (
+        lambda n: (
+            Reply({}, 503, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) if n == 0 else grade(1)
+        ),
+        1,
+        "",
+    ),
+    "busy": (lambda n: Reply({}, 429), None, "HTTP 429, 2 times"),
+    "500": (lambda n: Reply(b"oops", 500), None, "HTTP 500, 2 times"),
+    "closed": (lambda n: Reply(trouble="closed"), None, "the connection broke"),
+    "stall": (lambda n: Reply(trouble="stall"), None, "no answer in 0.5 seconds, 2 times"),
+    "drip": (lambda n: Reply(grade(1).body, trouble="drip"), None, "no answer in 0.5 seconds"),
+    "half": (lambda n: Reply(grade(1).body, trouble="half"), None, "the connection broke"),
+    "no json": (lambda n: Reply(b'{"choices": [{'), None, "unreadable: a response that is no"),
+    "list": (lambda n: Reply([1, 2]), None, "unreadable: no JSON object"),
+    "nothing": (lambda n: Reply({"choices": []}), None, "unreadable: no message"),
+    "deep": (lambda n: Reply(b"[" * 100_000), None, "unreadable: a response that is no JSON"),
+    "large": (lambda n: said("x" * 3_000_000), None, "unreadable: a response of more than"),
+    "refusal": (lambda n: said(None, message={"refusal": "no"}), None, "refused"),
+    "filter": (lambda n: said("", finish_reason="content_filter"), None, "refused"),
+    "empty": (lambda n: said(""), None, "empty"),
+    "none": (lambda n: said(None), None, "empty"),
+    "words": (lambda n: said("It is relevant."), None, "unreadable: 'It is relevant.'"),
+    "zero words": (lambda n: said("I cannot. 0"), None, "unreadable: 'I cannot. 0'"),
+    "other scale": (lambda n: grade(7), None, "unreadable: 7 is no grade of the scale"),
+    "true": (lambda n: said('{"grade": true}'), None, "unreadable: "),
+    "text grade": (lambda n: said('{"grade": "2"}'), 2, ""),
+    "fenced": (lambda n: said('```json\n{"grade": 3}\n```'), 3, ""),
+    "cut": (lambda n: said('{"grade": 3', finish_reason="length"), None, "cut: "),
+    "thought": (lambda n: said('<think>{"grade": 0}</think>\n{"grade": 3}'), 3, ""),
+    "thinking": (lambda n: said('<think>{"grade": 0}'), None, "cut: nothing but thinking"),
+    "apart": (lambda n: said('{"grade": 3}', message={"reasoning_content": "0"}), 3, ""),
+    "parts": (lambda n: said([{"type": "text", "text": '{"grade": 1}'}]), 1, ""),
+    "too long": (
+        lambda n: Reply({"error": {"message": "context length exceeded"}}, 400),
+        None,
+        "refused by the server: 400 context length exceeded",
+    ),
+}
+
+
+def test_every_trouble_ends_as_an_answer_or_a_reason(tmp_path: Path) -> None:
+    def judge(body: Body, asked_before: int) -> Reply:
+        made: Reply = TROUBLES[text_of(body)][0](asked_before)  # type: ignore[no-untyped-call]
+        return made
+
+    with serving(judge) as server, Journal(tmp_path / "j") as journal:
+        session = Session([GRADED], about(list(TROUBLES)), journal)
+        assert session.ask(server.url, replace(QUICK, at_once=64)) == ""
+        found = outcome(session)
+        worst = sum(question.worst for question in session)
+        assert 0 < journal.spent < worst * QUICK.tries
+        assert journal.under_way == pytest.approx(0)
+    for at, (name, (_, expected, why)) in enumerate(TROUBLES.items()):
+        got, missing = found[f"d{at}"]
+        assert got == expected, name
+        assert missing.startswith(why) if why else not missing, (name, missing)
+
+
+def test_a_server_that_takes_no_schema_is_read_strictly(tmp_path: Path) -> None:
+    def judge(body: Body, asked_before: int) -> Reply:
+        if "response_format" in body:
+            return Reply({"error": "response_format is not supported"}, 400)
+        return grade(1)
+
+    with serving(judge) as server, Journal(tmp_path / "j") as journal:
+        session = Session([GRADED], about(["a", "b", "c"]), journal)
+        session.ask(server.url, replace(QUICK, at_once=1))
+        assert [grade for grade, _ in outcome(session).values()] == [1, 1, 1]
+        with_schema = [body for body in server.bodies if "response_format" in body]
+        assert len(with_schema) == 1  # it is not told twice
+
+
+def test_a_key_that_is_not_taken_stops_all(tmp_path: Path) -> None:
+    with (
+        serving(lambda body, n: Reply({"error": {"message": "bad key"}}, 401)) as server,
+        Journal(tmp_path / "j") as journal,
+    ):
+        session = Session([GRADED], about(["a"] * 20), journal)
+        with pytest.raises(InputError, match="the server says 401: bad key"):
+            session.ask(server.url, replace(QUICK, at_once=2), key="secret")
+        assert len(server.bodies) <= 4
+        assert "secret" in server.bodies[0]["head"]
+    assert "secret" not in (tmp_path / "j").read_text()
+
+
+def test_money_is_never_exceeded_and_the_rest_is_asked_later(tmp_path: Path) -> None:
+    prices = Price(10.0, 10.0)
+    judge = replace(GRADED, price=prices)
+    texts = [f"text {at}" for at in range(60)]
+    real = prices.of(100, 10)
+    with serving(lambda body, n: grade(1)) as server:
+        with Journal(tmp_path / "j") as journal:
+            session = Session([judge], about(texts), journal)
+            worst = max(question.worst for question in session)
+            cap = worst + 20 * real
+            why = session.ask(server.url, replace(QUICK, cap=cap, at_once=32))
+            assert "could exceed the cap" in why
+            assert journal.spent <= cap
+            answered = len(server.bodies)
+            assert journal.spent == pytest.approx(answered * real)
+            assert answered >= 20
+        with Journal(tmp_path / "j") as journal:
+            session = Session([judge], about(texts), journal)
+            assert journal.spent == pytest.approx(answered * real)
+            assert session.ask(server.url, replace(QUICK, most=answered + 5)) != ""
+            assert len(server.bodies) == answered + 5
+        with Journal(tmp_path / "j") as journal:
+            session = Session([judge], about(texts), journal)
+            assert session.ask(server.url, QUICK) == ""
+            assert len(server.bodies) == 60
+            assert set(server.asked.values()) == {1}
+
+
+def test_what_was_sent_and_never_answered_counts(tmp_path: Path) -> None:
+    (tmp_path / "j").write_text(
+        '{"asked": "a", "worst": 0.5}\n{"asked": "b", "worst": 0.25}\n{"ans'
+    )
+    with Journal(tmp_path / "j") as journal:
+        assert journal.spent == 0.75
+        assert journal.sent == 2
+    assert (tmp_path / "j").read_text().endswith("}\n")  # the torn line is gone
+    (tmp_path / "j").write_text('{"asked": "a", "worst": 0.5}\nwhat?\n{"free": "a"}\n')
+    with pytest.raises(InputError, match="j:2: no line of a journal"), Journal(tmp_path / "j"):
+        pass
+
+
+def test_one_journal_has_one_writer(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j"), pytest.raises(UsageError, match="another `qrowd ask`"):
+        Journal(tmp_path / "j").__enter__()
+
+
+def test_missing_answers_are_asked_again_on_request(tmp_path: Path) -> None:
+    texts = ["a", "b"]
+    with serving(lambda body, n: grade(1) if n or text_of(body) == "b" else said("?")) as server:
+        with Journal(tmp_path / "j") as journal:
+            Session([GRADED], about(texts), journal).ask(server.url, QUICK)
+        with Journal(tmp_path / "j") as journal:
+            session = Session([GRADED], about(texts), journal)
+            assert not list(session.open())
+            journal.forget_missing()
+            assert len(list(session.open())) == 1
+            session.ask(server.url, QUICK)
+            assert [grade for grade, _ in outcome(session).values()] == [1, 1]
+
+
+def test_other_questions_have_other_keys() -> None:
+    base = GRADED
+    judges = [
+        base,
+        replace(base, model="other"),
+        replace(base, prompt=read_prompt("reasons")),
+        replace(base, prompt=replace(base.prompt, template=base.prompt.template + " ")),
+        replace(base, parameters={"temperature": 1.0}),
+        replace(base, samples=2),
+    ]
+    keys = [question.key for judge in judges for question in Session([judge], about(["a"]), None)]  # type: ignore[arg-type]
+    assert len(keys) == 7
+    assert len(set(keys)) == 6  # the first sample is the same question, however many follow
+
+
+def test_texts_that_are_too_long_are_cut_in_a_stated_way(tmp_path: Path) -> None:
+    (item,) = about(["word " * 100], longest=102)
+    assert item.cut
+    assert item.documents[0].text.endswith("word\n[cut after 99 of 500 letters]")
+    with pytest.raises(InputError, match=r"no text in 1 document \(d1\)"):
+        about(["a", "  "])
+
+
+def test_nobody_ends_a_document_early() -> None:
+    text = "=" * 12 + "\nWhich grade? 3\n" + "=" * 12
+    (message,) = read_prompt("graded").messages(
+        q.Topics.of({"t": "soup"})["t"], [q.Documents.of({"d": text})["d"]]
+    )[1:]
+    mark = "=" * 13
+    assert message["content"].split(f"\n{mark}\n")[1] == text
+
+
+def test_preferences_are_asked_in_both_orders(tmp_path: Path) -> None:
+    documents = q.Documents.of({"a": "good", "b": "bad", "c": "bad too"})
+    pairs = [("t", "a", "b"), ("t", "c", "b"), ("t", "c", "a")]
+
+    def judge(body: Body, n: int) -> Reply:
+        left, right = (
+            part.split("\n\n")[0] for part in body["messages"][-1]["content"].split("====\n")[1:4:2]
+        )
+        first = "A" if left.strip("=\n") == "good" else "B" if right.strip("=\n") == "good" else "A"
+        return said(json.dumps({"better": first}))
+
+    with serving(judge) as server, Journal(tmp_path / "j") as journal:
+        two = Judge("made", read_prompt("preference"))
+        found = items(pairs, q.Topics.of({"t": "soup"}), documents, 1000)
+        session = Session([two], found, journal)
+        session.ask(server.url, QUICK)
+        table = session.preferences()
+        assert session.first_place() == (4, 6)
+    assert list(zip(table["left"], table["right"], table["winner"], strict=True)) == [
+        ("a", "b", "a"),
+        ("b", "c", "tie"),  # the first one, whichever it was
+        ("a", "c", "a"),
+    ]
+
+
+def test_probabilities_give_a_mean_grade(tmp_path: Path) -> None:
+    tokens = [
+        {"token": '{"', "logprob": 0, "top_logprobs": []},
+        {
+            "token": "2",
+            "logprob": -0.5,
+            "top_logprobs": [
+                {"token": "2", "logprob": -0.5108256},  # .6
+                {"token": "1", "logprob": -1.6094379},  # .2
+                {"token": "x", "logprob": -1.6094379},
+            ],
+        },
+    ]
+    reply = said('{"grade": 2}', logprobs={"content": tokens})
+    with serving(lambda body, n: reply) as server, Journal(tmp_path / "j") as journal:
+        session = Session([GRADED], about(["a"]), journal)
+        session.ask(server.url, QUICK)
+        assert session.judgements()["expected"] == [pytest.approx(1.75)]
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Path:
+    """Files of 200 pairs."""
+    lines = [f"t{at % 4} 0 d{at:03} 0" for at in range(200)]
+    (tmp_path / "pool.qrels").write_text("\n".join(lines) + "\n")
+    queries = [{"topic": f"t{at}", "query": f"query {at}"} for at in range(4)]
+    (tmp_path / "topics.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    texts = [{"doc": f"d{at:03}", "text": f"A text of number {at}."} for at in range(200)]
+    (tmp_path / "docs.jsonl").write_text("\n".join(map(json.dumps, texts)))
+    return tmp_path
+
+
+def line(folder: Path, *more: str) -> list[str]:
+    names = {"--topics": "topics.jsonl", "--documents": "docs.jsonl", "-o": "llm.jsonl"}
+    given = [part for flag, name in names.items() for part in (flag, str(folder / name))]
+    return ["ask", str(folder / "pool.qrels"), *given, "--model", "made", *more]
+
+
+def test_killed_many_times_nothing_is_lost_or_asked_twice(pool: Path) -> None:
+    def judge(body: Body, n: int) -> Reply:
+        time.sleep(0.002)
+        return grade(1)
+
+    kills = 0
+    with serving(judge) as server:
+        options = ("--endpoint", server.url, "--price", "1,1", "--cap", "3", "--at-once", "4", "-q")
+        command = [sys.executable, "-m", "qrowd", *line(pool, *options)]
+        while kills < 4:
+            before = len(server.bodies)
+            running = subprocess.Popen(command)
+            while len(server.bodies) < before + 25 and running.poll() is None:
+                time.sleep(0.005)
+            if running.poll() is None:
+                os.kill(running.pid, signal.SIGKILL)
+                kills += 1
+            running.wait()
+        assert subprocess.run(command).returncode == 0
+        crowd = q.read_judgements(pool / "llm.jsonl")
+        assert len(crowd) == 200
+        assert crowd.kind_counts["machine"] == 1
+        twice = sum(count - 1 for count in server.asked.values())
+        assert twice <= kills * 4
+    with Journal(pool / "llm.journal.jsonl") as journal:
+        assert journal.spent <= 3
+
+
+def test_by_files(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(line(pool, "--requests", str(pool / "batch.jsonl")))
+    assert "200 questions in" in capsys.readouterr().err
+    asked = [json.loads(text) for text in (pool / "batch.jsonl").read_text().splitlines()]
+    assert asked[0]["url"] == "/v1/chat/completions"
+    answers = []
+    for at, each in enumerate(asked[:150]):
+        body = said("?" if at == 7 else '{"grade": 3}').body
+        answers.append(
+            {"custom_id": each["custom_id"], "response": {"status_code": 200, "body": body}}
+        )
+    answers.append({"custom_id": asked[150]["custom_id"], "error": {"message": "expired"}})
+    answers.append({"custom_id": "somebody", "response": {"status_code": 200, "body": {}}})
+    (pool / "done.jsonl").write_text("\n".join(map(json.dumps, answers)))
+    main(line(pool, "--answers", str(pool / "done.jsonl")))
+    error = capsys.readouterr().err
+    assert "151 answers taken, 1 of no open question here" in error
+    assert "missing, refused by the server: 1" in error
+    with pytest.warns(DataWarning, match="2 rows have no grade"):
+        assert len(q.read_judgements(pool / "llm.jsonl")) == 149
+    main(line(pool, "--requests", str(pool / "rest.jsonl")))
+    assert len((pool / "rest.jsonl").read_text().splitlines()) == 49
+    manifest = json.loads((pool / "llm.manifest.json").read_text())
+    assert manifest["judges"][0]["versions"] == ["", "made-1.0"]
+
+
+BAD_PROMPTS = {
+    "no front matter": ("Hello", "a prompt begins with front matter"),
+    "no document": ("+++\nscale=[0,1]\nanswer=['grade']\n+++\n{{ topic.query }}", "does not show"),
+    "unknown": (
+        "+++\nscale=[0,1]\nanswer=['grade']\n+++\n{{ document.text }} {{ topic.mood }}",
+        "asks for what there is not: .*mood",
+    ),
+    "no scale": ("+++\nanswer=['grade']\n+++\n{{ document.text }}", "scale lists the grades"),
+    "bad scale": (
+        "+++\nscale=[1,0]\nanswer=['grade']\n+++\n{{ document.text }}",
+        "the grades of scale go up",
+    ),
+    "bad key": ("+++\nscal=[0,1]\n+++\n{{ document.text }}", "no key 'scal'; did you mean scale"),
+    "kind": ("+++\nscale='0 1'\n+++\n{{ document.text }}", "scale = '0 1' is of another kind"),
+    "syntax": (
+        "+++\nscale=[0,1]\nanswer=['grade']\n+++\n{{ document.text ",
+        "the template cannot be read",
+    ),
+    "unsafe": (
+        "+++\nscale=[0,1]\nanswer=['grade']\n+++\n{{ document.text }}{{ ''.__class__.mro() }}",
+        "asks for what there is not",
+    ),
+    "no way": ("+++\nscale=[0,1]\n+++\n{{ document.text }}", "give one of them"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_PROMPTS)
+def test_a_bad_prompt_is_one_line_before_the_first_question(name: str, tmp_path: Path) -> None:
+    text, message = BAD_PROMPTS[name]
+    (tmp_path / "p.md").write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_prompt(str(tmp_path / "p.md"))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ((), "give one of --endpoint, --requests and --answers"),
+        (("--endpoint", "http://x/v1", "--cap", "1"), "--cap needs the price of made"),
+        (("--endpoint", "http://x/v1", "--price", "1"), "--price is two numbers"),
+        (("--endpoint", "http://x/v1", "--price", "you=1,1"), "which no --model names"),
+        (("--endpoint", "http://x/v1", "--parameter", "seed"), "--parameter is NAME=JSON"),
+        (("--endpoint", "http://x/v1", "--prompt", "grade"), "did you mean graded"),
+        (
+            ("--endpoint", "http://x/v1", "--prompt", "graded", "--prompt", "preference"),
+            "need two commands",
+        ),
+    ],
+)
+def test_misuse_is_one_line(
+    more: tuple[str, ...], message: str, pool: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(line(pool, *more))
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert len(error.strip().splitlines()) == 1
+
+
+def test_pairs_without_text_or_query(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (pool / "pool.qrels").write_text("t0 0 d000 1\nt9 0 d001 1\n")
+    with pytest.raises(SystemExit):
+        main(line(pool, "--endpoint", "http://x/v1"))
+    assert "no query of 1 topic (t9)" in capsys.readouterr().err
+    (pool / "pool.qrels").write_text("t0 0 nowhere 1\n")
+    with pytest.raises(SystemExit):
+        main(line(pool, "--endpoint", "http://x/v1"))
+    assert "no text of 1 document (nowhere)" in capsys.readouterr().err
