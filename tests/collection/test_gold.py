@@ -61,8 +61,8 @@ def judge_and_rank(site: Site, person: int, offer: Offer, yes: int = 1) -> None:
 
 def test_gold_of_three_grades_checks_workers_who_give_two(url: str, tmp_path: Path) -> None:
     made = material(pool=9, gold_sets=6)
-    in_pool = made.gold[1].pair, made.gold[2].pair  # of grades 1 and 2
-    made.pool.extend(in_pool)
+    in_pool = [made.gold[1].pair, made.gold[2].pair]  # of grades 1 and 2
+    made = replace(made, pool=[*made.pool, *in_pool])
     site = make_site(url, XIA, made)
     ann, bob = site.worker("ann"), site.worker("bob")
     scores = {}
@@ -157,9 +157,9 @@ def wrong_gold(size: int = 5) -> CampaignRows:
 
 def by_title(site: Site, names: Sequence[str], batches: int = 4) -> dict[str, list[Any]]:
     """People who judge as titles say: how their batches ended."""
-    ended = {}
+    ended: dict[str, list[Any]] = {name: [] for name in names}
     for name in names:
-        person, ended[name] = site.worker(name), []
+        person = site.worker(name)
         for _ in range(batches):
             site.clock.forward(1)
             ended[name].append(site.whole(person))
@@ -220,7 +220,9 @@ def test_gold_that_good_people_miss_is_a_case_for_experts(url: str) -> None:
         site.work(cases.gold_says, eve, row.id)
     site.work(cases.decide, eve, row.id, 0)
     with site.store.read("tiny") as work:
-        assert (cases.gold_says(work, eve, row.id).grade, cases.waiting(work).missed) == (2, 0)
+        says = cases.gold_says(work, eve, row.id)
+        assert says is not None
+        assert (says.grade, cases.waiting(work).missed) == (2, 0)
         said = Counter(vote.grade for vote in cases.votes(work, eve, row.id))
         assert said[0] >= 3  # what people said of the check question, though it does not count
         assert any(need.act == "check again" for need in overview(work).needs)
