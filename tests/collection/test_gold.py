@@ -270,6 +270,31 @@ def test_who_was_screened_out_by_wrong_gold_comes_in_again(url: str) -> None:
     site.store.engine.dispose()
 
 
+def test_a_first_failure_by_wrong_gold_is_forgotten(url: str) -> None:
+    """Out with the second failed batch; the first one was the gold's fault."""
+    site = make_site(url, BY_CHECKS["screen-out"].replace("after = 1", "after = 2"), wrong_gold())
+    second = ""
+    for name in ("ann", "bob", "cat", "dan"):  # somebody for whom it is not the last gold set
+        person = site.worker(name)
+        while site.whole(person).state != "excluded":
+            pass
+        second = getattr(site.whole(person, wrong), "state", "")
+        if second == "screened-out":
+            break
+    assert second == "screened-out"
+    with site.store.read("tiny") as work:
+        pair = expert_sample.pair_named(work, "t0", "g0-0")
+    site.work(expert_sample.decide, "eve", pair, 0, "", "gold wrong")
+    with site.store.read("tiny") as work:
+        (number,) = contested_sets(work)
+    site.clock.forward(1)
+    site.work(audit.perform, "o", "check again", {"set": number})
+    with site.store.read("tiny") as work:
+        assert workers.worker_of(work, person).state == "qualified"
+    assert states(site)["excluded"] == states(site)["screened-out"] == 0
+    site.store.engine.dispose()
+
+
 def test_work_that_was_sent_back_by_wrong_gold_is_paid(url: str) -> None:
     site, ended, number = contested_site(url, "return")
     back = sum(each.state == "returned" for rows in ended.values() for each in rows)
