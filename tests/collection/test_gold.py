@@ -166,7 +166,7 @@ def by_title(site: Site, names: Sequence[str], batches: int = 4) -> dict[str, li
     return ended
 
 
-FIVES = PLAN.replace("size = 3", "size = 5")
+FIVES = PLAN.replace("size = 3", "size = 5").replace("sets = 3", "sets = 2")
 _AFTER_ONE = "[checks]\nscreen_out_after = 1\n"
 BY_CHECKS = {
     "exclude": f'{FIVES}[checks.binary]\naction = "exclude"\n',
