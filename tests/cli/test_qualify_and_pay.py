@@ -44,6 +44,8 @@ def results(people: dict[str, int], file: str = "results.tsv") -> None:
 
 def test_a_qualification_elsewhere(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
     assert "6 documents in task.tsv" in run(capsys, "export c.db --qualification -o task.tsv")[1]
+    assert "6 documents in test.xml" in run(capsys, "export c.db --qualification -o test.xml")[1]
+    assert Path("test.xml").read_text().count("<Question>") == 6
     assert "grade" not in Path("task.tsv").read_text().splitlines()[0].split("\t")
     results({"5f01": 6, "5f02": 5, "5f03": 2})
     out, err = run(capsys, "qualify c.db results.tsv")
@@ -80,6 +82,7 @@ def test_a_qualification_elsewhere(site: Site, capsys: pytest.CaptureFixture[str
         ("qualify closed.db results.tsv", 1, "this campaign is closed"),
         ("export c.db --qualification --qualified -o x", 2, "write one thing at a time"),
         ("export c.db --per-set -o x", 2, "--per-set is about --qualification"),
+        ("export c.db --qualification --per-set -o x.xml", 2, "--per-set is about tables"),
         ("export plain.db --qualification -o x.csv", 1, "this campaign has no qualification"),
         ("pay c.db --paid results.tsv --yes", 1, "results.tsv: this is no payout file"),
         ("pay c.db --paid p.csv -o q.csv", 2, "leave out -o and --settle"),

@@ -119,7 +119,7 @@ def test_a_question_form_of_mechanical_turk(site: Site) -> None:
     assert texts == [table["text"][0]]
     choices = first.findall(".//f:Selection/f:SelectionIdentifier", names)
     assert [each.text for each in choices] == ["0", "1", "2"]  # and no expert's grade
-    kept = qualification.Element("x")
+    kept = ElementTree.Element("x")
     qualification._add(kept, "Text", "a\x00b\x0b<c> & \U0001f600")
     text = ElementTree.fromstring(ElementTree.tostring(kept))[0].text
     assert text == "a b <c> & \U0001f600"

@@ -301,7 +301,7 @@ class CheckAgain(Act):
             _count_failures(work, assigned.worker_id, -1)
         for number in out:
             judge = worker_by_number(work, number)
-            if judge.id in again.screened_out:
+            if judge.id in again.judges:
                 readmissions.append(readmitted(work, judge))
         return {
             "passing": len(again.outcomes),
@@ -350,7 +350,7 @@ class CheckAgain(Act):
             follows.append(self.says("sent-back", **values))
         numbers = screened_out_by(work, self.set)
         judges = [worker_by_number(work, number) for number in numbers]
-        judges = [each for each in judges if each.id in again.screened_out]
+        judges = [each for each in judges if each.id in again.judges]
         if judges:
             who = listed([f"w{each.number}" for each in judges])
             follows.append(self.says("screened-out", n=len(judges), workers=who))
@@ -364,14 +364,14 @@ class CheckAgain(Act):
 @dataclass(frozen=True)
 class Rechecked:
     """What checking batches again comes to that failed by a gold set: outcomes by batch, what was
-    said before; batches that were void by it alone, those sent back, workers screened out by it.
+    said before; batches that were void by it alone, those sent back, and whose batches pass.
     """
 
     outcomes: dict[int, list[dict[str, Any]]]
     before: list[dict[str, Any]]
     restored: list[Assignment]
     sent_back: list[Assignment]
-    screened_out: frozenset[int]
+    judges: frozenset[int]
 
     @classmethod
     def of(cls, work: Work, set_id: int) -> Rechecked:
@@ -384,23 +384,21 @@ class Rechecked:
         }
         outcomes = checked_again(work, set_id, grades)
         columns = [column.name for column in outcome.c if column.name != "id"]
-        restored, sent_back, before = [], [], []
-        screened_out = set()
+        restored, sent_back, before, judges = [], [], [], set()
         for number, passing in outcomes.items():
             assigned, names = by_id(work, number), {each["check"] for each in passing}
             failed = failed_outcomes(work, assigned)
             mine = [row for row in failed if row.set_id == set_id and row.check in names]
             before += [{name: getattr(row, name) for name in columns} for row in mine]
             actions = {row.action for row in mine}
-            if assigned.state == "screened-out":
-                screened_out.add(assigned.worker_id)
-            elif len(failed) > len(mine):
+            judges.add(assigned.worker_id)
+            if len(failed) > len(mine):
                 continue  # it fails another check all the same
-            elif assigned.state == "excluded" and actions & {"exclude", "screen-out", SURELY}:
+            if assigned.state == "excluded" and actions & {"exclude", "screen-out", SURELY}:
                 restored.append(assigned)
             elif assigned.state == "returned" and "return" in actions:
                 sent_back.append(assigned)
-        return cls(outcomes, before, restored, sent_back, frozenset(screened_out))
+        return cls(outcomes, before, restored, sent_back, frozenset(judges))
 
 
 def contested_sets(work: Work) -> dict[int, list[expert_sample.ContestedGold]]:
