@@ -33,7 +33,7 @@ EXACT = [
     "Rprec",
     "DCG@4",
 ]
-EXACT += ["DCG(dcg='jk',base=3)", "RBP", "RBP(p=0.5)@3", "Judged@4", "RBP(part='residual')"]
+EXACT += ["CG", "DCG(dcg='jk',base=3)", "RBP", "RBP(p=0.5)@3", "Judged@4", "RBP(part='residual')"]
 EXACT += ["Success@3", "ERR(max_grade=1)", "ERR@2", "nDCG", "nDCG@3", "nDCG(gains={1:5})@4"]
 EXACT += ["nDCG(dcg='jk',base=3)@5", "nDCG(judged_only=True)"]
 GRADED = ["AP(rel=2)", "DCG@4", "DCG(dcg='exp-log2')", "DCG(gains={1:5})", "RBP(gains={1:.5,2:1})"]

@@ -197,3 +197,18 @@ def test_the_command_prints_as_trec_eval(
     assert lines[-1] == "ndcg                  \tall\t1.0000"
     main(["evaluate", *named, "-m", "alpha_nDCG@10"])
     assert capsys.readouterr().out == "run\talpha_nDCG@10\nme\t1.0\n"
+
+
+RANX = json.loads(Path(__file__).with_name("ranx.json").read_text())
+
+
+@pytest.mark.parametrize("name", [*RANX["values"], *RANX["binary"]])
+def test_every_word_of_ranx(name: str) -> None:
+    """But `hits`, a count whose mean it prints. Its RBP takes grades for gains, and so may exceed
+    1: the same where they are 0 and 1.
+    """
+    qrels = q.read_qrels(RANX["qrels"])
+    values = RANX["values"].get(name) or RANX["binary"][name]
+    scores = q.evaluate({"r": RANX["run"]}, qrels.binary(1) if "rbp" in name else qrels, name)
+    for topic, value in values.items():
+        assert scores.values[0, 0, scores.topics.code(topic), 0] == pytest.approx(value, abs=1e-9)

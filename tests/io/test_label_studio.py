@@ -129,12 +129,12 @@ def test_label_studio_imports_what_we_write(studio: Studio, tmp_path: Path) -> N
     merged = q.merge(crowd, "mv")
     q.convert(merged, back, "label-studio", like=like)
     predicted = studio.tasks(studio.project("merged", json.loads(back.read_text())))
-    shown = [
+    merged_grades = [
         (task["data"]["docno"], each["model_version"], each["score"], each["result"][0]["value"])
         for task in predicted
         for each in task["predictions"]
     ]
-    assert shown == [
+    assert merged_grades == [
         ("a", "mv", 1.0, {"choices": ["Relevant"]}),
         ("b", "mv", 1.0, {"choices": ["Not relevant"]}),
     ]

@@ -158,8 +158,9 @@ def convert(
 
     Judgements, qrels, runs and all else that `qrowd check` knows; several files of judgements,
     qrels or runs become one. The suffix of -o says the form, or --to the tool. Tools that ask for
-    texts of queries get them from --topics, those that want words for grades from --grades. What a
-    tool's file cannot hold is an error.
+    texts of queries get them from --topics, those that want words for grades from --grades. Most
+    hold one grade for each pair; label-studio, argilla and hugging-face also judgements of several
+    people. What a tool's file cannot hold is an error.
 
     \b
     Examples:

@@ -291,7 +291,7 @@ class Orders(Pooled, Framed):
         if self.rest is None:
             return np.zeros(len(self.pair), np.bool_)
         last = self.place[self.starts[1:] - 1]
-        return (self.rest == 1)[self.ballot] & (self.place == last[self.ballot])
+        return np.asarray((self.rest == 1)[self.ballot] & (self.place == last[self.ballot]))
 
     def comparisons(self) -> Comparisons:
         """Any two documents of each ballot, except of its rest; rows are in the order of places."""

@@ -1,4 +1,6 @@
-"""trec_eval's own words: its names of measures, its lists of them, the layout that it prints."""
+"""trec_eval's own words: its names of measures, its lists of them, the layout that it prints; and
+ranx's names.
+"""
 
 from __future__ import annotations
 
@@ -70,6 +72,20 @@ NICKNAMES = {
         *("set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
     ),
 }
+RANX = {  # its names, before the cutoff
+    "precision": "P",
+    "recall": "R",
+    "f1": "SetF",
+    "hit_rate": "Success",
+    "r-precision": "Rprec",
+    "mrr": "RR",
+    "map": "AP",
+    "dcg": "DCG",
+    "dcg_burges": "DCG(dcg='exp-log2')",
+    "ndcg": "nDCG",
+    "ndcg_burges": "nDCG(dcg='exp-log2')",
+}
+_RBP = re.compile(r"rbp\.(\d+)")  # ranx's
 _NAME = re.compile(r"(\w+?)(?:[_.]((?:\d+(?:\.\d+)?,?)+))?")
 
 
@@ -90,7 +106,7 @@ def _of_family(family: str, cutoffs: Sequence[str]) -> list[str]:
 
 
 def specs_of(word: str) -> list[str]:
-    """The specs of our measures that a word stands for: trec_eval's names, else the word itself."""
+    """The specs of our measures that a word stands for: trec_eval's names, ranx's, or itself."""
     specs = []
     for name in names_of(word.strip()):
         match = _NAME.fullmatch(name)
@@ -99,6 +115,11 @@ def specs_of(word: str) -> list[str]:
         family = FAMILIES[name if plain else match[1]]
         spec = family.spec if plain or "{}" in family.spec else family.spec + "@{}"
         specs.append(spec if plain else spec.format(match[2]))
+    name, at, cutoff = word.strip().partition("@")
+    if not specs and name in RANX:
+        specs = ["SetP"] if name == "precision" and not at else [f"{RANX[name]}{at}{cutoff}"]
+    if match := _RBP.fullmatch(word.strip()):
+        specs = [f"RBP(p=0.{match[1]})"]
     return specs or [word]
 
 

@@ -169,7 +169,7 @@ def _preferences(parts: list[Table]) -> Orders:
 def _tied(parts: list[Table]) -> Array | None:
     if not all("tied" in table for table in parts):
         return None
-    return np.concatenate([_yes_or_no(table, "tied") for table in parts]) == 1
+    return np.asarray(np.concatenate([_yes_or_no(table, "tied") for table in parts]) == 1)
 
 
 # --- writing --------------------------------------------------------------------------------------

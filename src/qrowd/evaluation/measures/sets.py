@@ -38,13 +38,14 @@ class SetF(Measure):
     $\beta$ is the root of theirs.
     """
 
+    cutoff: int | None = param(None, "only the first k documents", at_least=1, at_most=MOST_RANKS)
     rel: int = param(1, "the lowest grade that is relevant", at_least=0)
     beta: float = param(1.0, "how much recall counts against precision", above=0)
     judged_only: bool = param(False, "leave documents without a judgement out of the ranking")
 
     def score(self, case: Certain) -> Floats:
         hits = case.hits(self.level, self.depth)
-        p = share(hits, case.ranked.lengths[:, None])
+        p = share(hits, np.minimum(case.ranked.lengths, self.depth)[:, None])
         r = share(hits, case.recall_base(self.level))
         return share((self.beta + 1) * p * r, r + self.beta * p)
 
