@@ -15,6 +15,10 @@ differences of runs, graded; grade 3 only; a made pool in which topics have few 
 and TREC-8 with three made machines, whose errors differ by topic. Claims are differences whose 95 %
 interval leaves out 0. Widths are over those of human labels alone from the same pairs (Hajek's
 estimate; for AP and nDCG one step without the machine), in every tenth sample.
+
+And (`population`) the same where topics are a sample, too: as many as there are drawn with
+replacement from those of DL 2021, the truth being the scores on all of these; intervals over
+topics, and for comparison those for the pool.
 """
 
 from __future__ import annotations
@@ -49,7 +53,7 @@ from qrowd.evaluation.measure import measures_of
 
 LINEAR, ALL = ("P@10", "DCG@10"), ("P@10", "DCG@10", "nDCG@10", "AP")
 ALONE = "human only"
-PARTS = ("pairs", "effective", "topics", "ways", "ranking", "steps")
+PARTS = ("pairs", "effective", "topics", "ways", "ranking", "steps", "population")
 COLLECTIONS = ("dl21", "dl21, grade 3", "made", "trec8")
 EFFECTIVE = (1, 3, 5, 7, 10, 15, 20, 30, 50)
 FIVE = (
@@ -368,8 +372,7 @@ def steps(world: World, options: Options) -> None:
         worth = variance_shares(machine, runs, measures_of(names))  # as q.sample has it
         for n in options.steps:
             rows = [Steps(truth[m]) for m in range(len(names))]
-            even = EVEN_BY_VARIANCE if options.by == "weight" else 1.0
-            chance = probabilities(worth, n, even)
+            chance = probabilities(worth, n, even_share(options))
             for number in range(options.draws):
                 at = systematic(chance, np.random.default_rng([world.seed, n, number]))
                 chosen = Sample(gold.pairs.select(at), chance[at], options.by, gold.grade[at])
@@ -378,6 +381,73 @@ def steps(world: World, options: Options) -> None:
                     row.add(step, measure, alone=number % 10 == 0)
             for row, label in zip(rows, names, strict=True):
                 table.row(name, label, n, *row.cells())
+
+
+def even_share(options: Options) -> float:
+    """How much of a sample is spread evenly."""
+    return EVEN_BY_VARIANCE if options.by == "weight" else 1.0
+
+
+def population(world: World, options: Options) -> None:
+    """Coverage of scores on a population of topics, from a sample of these."""
+    title = f"One step, by {options.by}, topics drawn anew: {options.draws} samples a row"
+    table = Table(
+        *("over", "measure", "pairs", "runs", "worst run", "couples", "5th percentile"),
+        *("neighbours", "bias", "half width", "couples' half", "claims", "wrong"),
+        title=title,
+    )
+    machine, gold, runs, names = graded("dl21", options.collection)
+    measures, truth = measures_of(names), q.evaluate(runs, gold, names).means()[:, 0]
+    worth = variance_shares(machine, runs, measures)
+    for n in options.steps:
+        rows = {over: [Steps(means) for means in truth] for over in ("pool", "topics")}
+        for number in range(options.draws):
+            random = np.random.default_rng([world.seed, n, number])
+            drawn, labels, ranked, share = resampled(machine, gold, runs, worth, random)
+            chance = probabilities(share, n, even_share(options))
+            at = systematic(chance, random)
+            chosen = Sample(labels.pairs.select(at), chance[at], options.by, labels.grade[at])
+            for over, steps in rows.items():
+                step = OneStep(ranked, drawn, chosen, over == "topics")
+                for row, measure in zip(steps, measures, strict=True):
+                    row.add(step, measure, alone=False)
+        for over, steps in rows.items():
+            for row, name in zip(steps, names, strict=True):
+                cells = row.cells()
+                table.row(over, name, n, *cells[1:8], *cells[9:12])
+
+
+def resampled(
+    machine: Merged, gold: Qrels, runs: RunSet, worth: Floats, random: np.random.Generator
+) -> tuple[Merged, Qrels, RunSet, Floats]:
+    """A collection of as many topics, drawn with replacement and named anew."""
+    topics = random.integers(0, len(gold.topics), len(gold.topics))
+    names = np.array([f"{number:04}" for number in range(len(topics))], object)
+    starts, ranked_at = gold.pairs.topic_starts, runs.topics.find(gold.topics)[topics]
+    row = np.concatenate([np.arange(starts[t], starts[t + 1]) for t in topics])
+    own = np.repeat(np.arange(len(topics)), np.diff(starts)[topics])
+    cell = (ranked_at[:, None] * len(runs) + np.arange(len(runs))).ravel()
+    lengths = np.diff(runs.starts)[cell]
+    rank = np.concatenate([np.arange(runs.starts[c], runs.starts[c + 1]) for c in cell])
+    made = RunSet(
+        runs.runs,
+        q.Index.of(names),
+        runs.documents,
+        np.concatenate([[0], np.cumsum(lengths)]),
+        runs.document[rank],
+        runs.score[rank],
+    )
+    # topics and the documents of each are sorted, so that rows stay as they are
+    labels = Qrels.of(names[own], gold.pairs.document_names[row], gold.grade[row])
+    assert (labels.grade == gold.grade[row]).all()
+    drawn = replace(
+        machine,
+        pairs=labels.pairs,
+        posterior=machine.posterior[row],
+        given=machine.given[row],
+        decided=None,
+    )
+    return drawn, labels, made, worth[row]
 
 
 class Steps:
@@ -435,7 +505,7 @@ class Steps:
             f"{np.nanmean(kept['couples'][:, self.near]):.3f}",
             f"{kept['miss'].mean():+.4f}",
             f"{np.nanmean(kept['half']):.4f}",
-            f"{kept['over'].mean():.2f}",
+            f"{kept['over'].mean():.2f}" if "over" in kept else "",
             f"{np.nanmean(kept['wide']):.4f}",
             f"{claims:.0f}",
             f"{wrong / max(claims, 1):.4f}",
@@ -465,7 +535,7 @@ def main(options: Options) -> None:
     assert gold.pairs == merged.pairs
     world = World(gold, merged, runs, crowd, options.seed)
     print(f"{options.samples} samples, seed {options.seed}")
-    parts = (over_pairs, by_effective, over_topics, other_ways, ranking, steps)
+    parts = (over_pairs, by_effective, over_topics, other_ways, ranking, steps, population)
     for name, part in zip(PARTS, parts, strict=True):
         if name in options.only:
             part(world, options)

@@ -92,13 +92,12 @@ def test_over_topics_all_labels_leave_the_choice_of_topics(
     each = q.evaluate(made.runs, made.truth, names).values[:, 0]
     np.testing.assert_allclose(found.value, each.mean(axis=1), atol=1e-9)
     error = each.std(axis=1, ddof=1) / np.sqrt(12)
-    for estimate, expected in zip(found.estimates, error, strict=True):
+    apart = (each[:, :, 0] - each[:, :, 1]).std(axis=1, ddof=1) / np.sqrt(12)
+    for estimate, expected, between in zip(found.estimates, error, apart, strict=True):
         assert estimate is not None
         np.testing.assert_allclose(estimate.error, expected, atol=1e-9)
+        assert estimate.couples()[0][0, 1] == pytest.approx(between, abs=1e-9)
     contrast = q.against(found, made.runs, "run02")
-    apart = (each[:, :, 0] - each[:, :, 1]).std(axis=1, ddof=1) / np.sqrt(12)
-    wide = [estimate and estimate.couples()[0][0, 1] for estimate in found.estimates]
-    np.testing.assert_allclose(wide, apart, atol=1e-9)
     assert ((contrast.high - contrast.low) > 0).all()
     assert "for the scores on more topics like these" in str(found)
     assert "for more topics like these" in str(contrast)

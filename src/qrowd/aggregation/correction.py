@@ -63,12 +63,6 @@ _NO_LEVEL = (
 )
 
 
-_LESS_OFTEN = (
-    "{!r} from pairs chosen at random: intervals hold less often than they say, and are wider than "
-    "those from pairs chosen by weight"
-)
-
-
 def correct(
     runs: RunSet,
     machine: Merged | Judgements,
@@ -261,8 +255,6 @@ class _Correction:
         if why:
             notes.append(why)
             return [bounded[0], *nothing[:2], *alone, *nothing[:2]], None
-        if isinstance(measure, AP) and self.design.sample.by == "random":
-            notes.append(_LESS_OFTEN.format(measure))
         return bounded + alone + self._placed(powered), powered
 
     def _placed(self, estimate: Estimate) -> list[Floats]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from qrowd.data.qrels import SoftQrels
 from qrowd.data.scores import Scores
 from qrowd.errors import ParameterError, UsageError
 from qrowd.rendering import Readable, aligned, between, percent, plain
+
+if TYPE_CHECKING:
+    from qrowd.comparison.baseline import Contrast
 
 WEAK = 0.1  # sensitivity + specificity - 1: below it the division makes noise
 
@@ -531,7 +534,9 @@ class Corrected(Readable, Scores):
         return labels_needed(self, longer, half_width)
 
 
-def labels_needed(figures: Corrected | Any, width: Floats, half_width: float) -> dict[str, int]:
+def labels_needed(
+    figures: Corrected | Contrast, width: Floats, half_width: float
+) -> dict[str, int]:
     """The number of labels that makes the widest of each measure's intervals this narrow."""
     if not half_width > 0:
         raise ParameterError(f"the half width must be above 0, got {half_width}")

@@ -174,6 +174,9 @@ class Robot:
     def _consent(self) -> Talk[None]:
         about = yield Call("GET", f"/api/campaigns/{self.campaign}/about")
         assert about is not None
+        if about.status >= 400:  # too busy: what follows is refused, and told
+            self.tally.refused.append(f"about {about.json()['error']['code']}")
+            return
         terms = about.json()["consent"]
         if terms["text"]:
             yield Wait(self.random.exponential(20))
