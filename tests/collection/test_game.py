@@ -11,14 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.collection.making import Site, make_site
+from tests.collection.stored.make import upload
 
 import qrowd as q
 from qrowd.collection.database.verification import broken
+from qrowd.collection.drafts.contents import campaign_rows
+from qrowd.collection.drafts.draft import new_draft
+from qrowd.collection.drafts.forms import fill_in
+from qrowd.collection.drafts.launch import problems
+from qrowd.collection.drafts.steps import StepForm
 from qrowd.collection.judging import submission
 from qrowd.collection.judging.offer import Offer, ShownDocument, ShownSet, body_of
 from qrowd.collection.judging.queue import Nothing
 from qrowd.collection.office.acts.sets import Extend
-from qrowd.collection.plan.changes import change
+from qrowd.collection.plan.changes import change, set_key
 from qrowd.collection.plan.exposure import TOLD, exposure_of
 from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.forecast import forecast, refuse_unmeetable
@@ -238,32 +244,47 @@ def test_the_choice_of_the_game_settles_a_plan() -> None:
     assert parse_plan(plan_text(plan)).way.name == "game"
 
 
+def written(folder: Path, rows: CampaignRows) -> dict[str, Path]:
+    """Files that hold it."""
+    documents = [f"{row.name}\t{row.body.decode()}" for row in rows.documents]
+    gold = [f"{row.topic}\t{row.document}\t{row.grade}\t{row.passage}" for row in rows.gold]
+    lines = {
+        "topics": ["topic\tquery", *(f"{name}\t{query}" for name, query in QUERIES.items())],
+        "documents": ["doc\ttext", *documents],
+        "pool": ["topic\tdoc", *(f"{topic}\t{doc}" for topic, doc in rows.pool)],
+        "gold": ["topic\tdoc\tgrade\tpassage", *gold],
+    }
+    paths = {kind: folder / f"{kind}.tsv" for kind in lines}
+    for kind, path in paths.items():
+        path.write_text("\n".join(lines[kind]) + "\n", encoding="utf-8")
+    return paths
+
+
 def test_a_plan_file_is_played_by_its_sentences(tmp_path: Path) -> None:
     rows = material()
-    (tmp_path / "topics.tsv").write_text(
-        "topic\tquery\n" + "".join(f"{name}\t{query}\n" for name, query in QUERIES.items())
-    )
-    (tmp_path / "pool.tsv").write_text(
-        "topic\tdoc\n" + "".join(f"{t}\t{d}\n" for t, d in rows.pool)
-    )
-    (tmp_path / "gold.tsv").write_text(
-        "topic\tdoc\tgrade\treason\tpassage\n"
-        + "".join(f"{g.topic}\t{g.document}\t{g.grade}\t\t{g.passage}\n" for g in rows.gold)
-        + "bread\tbread1#3\t0\t\t\n"
-    )
-    (tmp_path / "docs.tsv").write_text(
-        "doc\ttext\n" + "".join(f"{d.name}\t{d.body.decode()}\n" for d in rows.documents)
-    )
-    names = ("topics", "pool", "gold")
-    files = "".join(f'{name} = "{name}.tsv"\n' for name in names) + 'documents = "docs.tsv"\n'
+    rows = replace(rows, gold=[*rows.gold, GoldRow("bread", "bread1#3", 0)])
+    files = "".join(f'{kind} = "{path.name}"\n' for kind, path in written(tmp_path, rows).items())
     plan = parse_plan(f"{PLAN}[files]\n{files}")
     read = read_plan_files(plan, tmp_path / "plan.toml")
     assert read.pool == prepared(replace(rows, pool=sorted(rows.pool))).pool
-    assert {row.name for row in read.documents} == {
-        *(doc for _, doc in read.pool),
-        *(row.document for row in read.gold),
-    }
+    judged = {doc for _, doc in read.pool} | {row.document for row in read.gold}
+    assert {row.name for row in read.documents} == judged
     assert ("bread", "bread1#3") in {row.pair for row in read.gold}
+
+
+def test_the_wizard_counts_sentences_and_says_what_has_none(tmp_path: Path) -> None:
+    rows = material()
+    mute = DocumentRow("mute", b"Too short. So this.")
+    rows = replace(rows, documents=[*rows.documents, mute], pool=[*rows.pool, ("bread", "mute")])
+    paths = written(tmp_path, rows)
+    draft = new_draft(tmp_path / "drafts", "ada", 1)
+    for kind in ("topics", "documents", "pool"):
+        draft = fill_in(draft, upload(kind, kind, paths[kind]), "ada", 2)
+    draft = fill_in(draft, StepForm("way", {"campaign.way": "game"}), "ada", 3)
+    lacks = [str(problem.message) for problem in problems(draft)]
+    assert any("1 document has no sentence of 4 words: mute (text/plain)" in text for text in lacks)
+    plan = set_key(draft.plan, "files", "blank", "leave out")
+    assert len(campaign_rows(replace(draft, plan=plan)).pool) == 64
 
 
 # --- rounds ---------------------------------------------------------------------------------------

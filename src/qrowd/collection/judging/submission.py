@@ -37,7 +37,7 @@ from qrowd.errors import RuleError
 class Finished:
     """A batch whose answers are closed. `failed` names the checks that failed; `can_submit` is
     false where one of them sends the batch back. `lessons`: what experts decided meanwhile on
-    documents of training that this worker judged otherwise. `points` are a game's.
+    documents of training that this worker judged otherwise. `points`: where they are counted.
     """
 
     state: str

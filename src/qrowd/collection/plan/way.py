@@ -65,7 +65,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Points:
-    """What a batch of a game brought, and the most that one of the same player ever did."""
+    """What a batch brought, and the most that one of the same worker ever did."""
 
     made: int
     best: int

@@ -385,7 +385,7 @@ def _buckets(work: Work) -> Iterator[tuple[str, pl.DataFrame]]:
     counts = work.valid_batches() & (p.kind == "count") & (p.surplus == 0)
     asked = work.own(assignment) & (p.kind == "gold") & a.finished_at.is_not(None)
     query = (
-        select(*PAIR_NAMES, e.worker_id, chosen.c.name, e.milliseconds, e.at)
+        select(*PAIR_NAMES, e.worker_id, chosen.c.name.label("put"), e.milliseconds, e.at)
         .select_from(
             PLACED_ANSWERS.join(NAMED_PAIRS, pair.c.id == member.c.pair_id)
             .join(bucket, bucket.c.event_id == e.id)
@@ -397,8 +397,15 @@ def _buckets(work: Work) -> Iterator[tuple[str, pl.DataFrame]]:
     assessors = assessor_names(work)
     for part in _streamed(work, query).partitions(CHUNK):
         rows = [
-            (name, doc, assessors[who][0], put or NO_BUCKET, f"{spent / 1000:g}", str(at))
-            for name, doc, who, put, spent, at in part
+            (
+                row.topic,
+                row.doc,
+                assessors[row.worker_id][0],
+                row.put or NO_BUCKET,
+                f"{row.milliseconds / 1000:g}",
+                str(row.at),
+            )
+            for row in part
         ]
         yield "buckets.tsv", pl.DataFrame(rows, list(_BUCKETS["buckets.tsv"]), orient="row")
 

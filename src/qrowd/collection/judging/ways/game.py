@@ -34,8 +34,8 @@ from qrowd.errors import RuleError
 from qrowd.io.markup import plain, without, without_comments
 
 KNOWN, AGREED = 10, 5  # points for a known sentence, and for saying what most said before
-MOST_SECONDS = 10  # that a sentence takes
-FEWEST_SECONDS = 2  # that may be asked for: players read fast
+USUAL_SECONDS, MOST_SECONDS = 6, 10  # that a sentence takes
+USUAL_LEAST, MOST_LEAST = 1, 2  # that may be asked for: players read fast
 MADE = ":description"  # ends the names of documents that are made of topics' descriptions
 SHOWN = 3  # names in a message
 MARKUP = ("text/html", "application/xhtml+xml")
@@ -71,14 +71,11 @@ class Game(Way):
         scale, pay, seconds = plan.scale, plan.pay, plan.checks.seconds
         if len(scale.grades) != 2:
             scale = replace(scale, grades=(0, 1), labels=(), relevant_from=1)
-        at_least = min(seconds.at_least, FEWEST_SECONDS)
-        takes = min(pay.seconds_per_document, MOST_SECONDS)
-        return replace(
-            plan,
-            scale=scale,
-            pay=replace(pay, seconds_per_document=takes),
-            checks=replace(plan.checks, seconds=replace(seconds, at_least=at_least)),
-        )
+        if seconds.at_least > MOST_LEAST:
+            seconds = replace(seconds, at_least=USUAL_LEAST)
+        if pay.seconds_per_document > MOST_SECONDS:
+            pay = replace(pay, seconds_per_document=USUAL_SECONDS)
+        return replace(plan, scale=scale, pay=pay, checks=replace(plan.checks, seconds=seconds))
 
     def complaints(self, plan: Plan) -> Iterator[Complaint]:
         limits = {
@@ -88,12 +85,12 @@ class Game(Way):
             "techniques.justification": plan.techniques.justification == "none",
             "techniques.expertise_share": not plan.techniques.expertise_share,
             "techniques.review_share": not plan.techniques.review_share,
-            "checks.seconds.at_least": plan.checks.seconds.at_least <= FEWEST_SECONDS,
+            "checks.seconds.at_least": plan.checks.seconds.at_least <= MOST_LEAST,
             "pay.seconds_per_document": plan.pay.seconds_per_document <= MOST_SECONDS,
         }
         for key, is_kept in limits.items():
             if not is_kept:
-                values = {"fewest": FEWEST_SECONDS, "most": MOST_SECONDS}
+                values = {"least": MOST_LEAST, "most": MOST_SECONDS}
                 text = f"office.plan.game.{key.replace('.', '-').replace('_', '-')}"
                 yield Complaint.of(key, text, because="campaign.way", **values)
 
