@@ -140,3 +140,28 @@ def test_who_is_left_out_is_said(
     assert by_file.stderr == "left out, not known to be a machine: 2 assessors\n"
     alone = CliRunner().invoke(command, ["judges", f"{tmp_path}/mixed.tsv"])
     assert alone.stderr.startswith("human labels: those of 1 expert\n")
+
+
+def test_two_judges_are_compared_topic_by_topic() -> None:
+    """The paired difference of kappas and its jackknife, by a plain loop over topics."""
+    import numpy as np
+    from scipy.stats import t
+
+    made = q.simulate(topics=8, documents=30, assessors=3, votes=3, seed=4)
+    names = list(made.judgements.assessors)
+    table = q.judges(made.judgements, made.truth, against=names[1])
+
+    def difference(topics: list[str]) -> float:
+        part = made.judgements[made.judgements.topics.chosen(q.Index.of(topics))]
+        kappa = dict(zip(names, q.judges(part, made.truth)["kappa"], strict=True))
+        return float(kappa[names[0]] - kappa[names[1]])
+
+    topics = list(made.judgements.topics)
+    whole = difference(topics)
+    without = np.array([difference([each for each in topics if each != name]) for name in topics])
+    spread = np.sqrt(((without - without.mean()) ** 2).sum() * 7 / 8)
+    reach = t.ppf(0.95, 7) * spread
+    assert table["more"][0] == pytest.approx(whole)
+    assert table["more_low"][0] == pytest.approx(whole - reach)
+    assert table["more_high"][0] == pytest.approx(whole + reach)
+    assert (table["more"][1], table["more_low"][1]) == (0, 0)

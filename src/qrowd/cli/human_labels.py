@@ -154,6 +154,10 @@ def judges(
     )
     if labels is None:
         say(f"human labels: those of {counted(crowd.kind_counts['expert'], 'expert')}")
+    if against:
+        say_notes(
+            ["a judge or prompt that was chosen on these labels looks better on them than it is"]
+        )
     others = len(crowd.assessors) - len(table)
     if others:
         say(f"left out, not known to be a machine: {counted(others, 'assessor')}")
