@@ -103,7 +103,7 @@ export function askAgainBox(agreed) {
 
 export function instructions(way, askAgain, next) {
   const { examples, seconds_per_document: seconds, screen_out_pay: screenOutPay } = about;
-  const timeWords = `instructions.seconds${about.seconds_for === "document" ? ".each" : ""}`;
+  const isEach = about.seconds_for === "document";
   show(
     campaignMark(),
     h("h1", t("instructions")),
@@ -113,7 +113,9 @@ export function instructions(way, askAgain, next) {
     examples.map((example, index) =>
       h("section.sheet", h("h3", t("example", { n: index + 1 })), prose(example)),
     ),
-    seconds ? h("p", t(timeWords, { n: seconds })) : null,
+    seconds
+      ? h("p", t(isEach ? "instructions.seconds.each" : "instructions.seconds", { n: seconds }))
+      : null,
     screenOutPay === null ? null : h("p", screenOutWords(screenOutPay)),
     h("p", t("instructions.keys")),
     askAgainBox(askAgain),
