@@ -357,6 +357,10 @@ OLD = {
     "nist.qrels --average=qrels",
     "compare ds.tsv mv.tsv --reference nist.tsv --over symmetric": "compare ds.tsv mv.tsv "
     "--reference nist.tsv --top-of symmetric",
+    "compare ds.tsv mv.tsv --reference nist.tsv --over estimate": "compare ds.tsv mv.tsv "
+    "--reference nist.tsv --top-of estimate",
+    "compare ds.tsv mv.tsv --reference nist.tsv --over reference": "compare ds.tsv mv.tsv "
+    "--reference nist.tsv --top-of reference",
     "quality crowd.tsv.gz --merge mv": "quality crowd.tsv.gz --method mv",
     "sample llm.tsv --pairs 10": "sample llm.tsv -n 10",
     "loop crowd.tsv.gz --gold nist.qrels --methods mv,ds --votes 1 --randomisations 2": "loop "

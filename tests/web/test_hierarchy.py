@@ -79,7 +79,14 @@ def test_nothing_of_the_classifier_reaches_people(server: Server) -> None:
     for each in offer["sets"]:
         for document in each["documents"]:
             assert set(document) == {"position", "title", "media_type", "answer", "reviewed"}
-            assert set(document["reviewed"]) == {"kind", "grade", "ranks", "value", "event"}
+            assert set(document["reviewed"]) == {
+                "kind",
+                "grade",
+                "ranks",
+                "value",
+                "bucket",
+                "event",
+            }
     sent = [batch.text, server.client.get("/judge/tiny", headers=headers).text]
     sent.append(server.client.get("/api/campaigns/tiny/about", headers=headers).text)
     sent.append(server.client.get("/api/campaigns/tiny/judging/me", headers=headers).text)

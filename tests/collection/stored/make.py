@@ -64,6 +64,7 @@ from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import erasure
 from qrowd.collection.office.acts.next_sets import NextSets
 from qrowd.collection.office.acts.people import Passed
+from qrowd.collection.office.acts.sets import contested_sets
 from qrowd.collection.people import entry, letters, topic_questions, workers
 from qrowd.collection.people.workers import leave, use_code
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, QuestionRow
@@ -186,6 +187,25 @@ name = "acting"
 {PAY}
 [checks.binary]
 action = "screen-out-surely"
+"""
+CONTESTED = f"""
+[campaign]
+name = "contested"
+{BATCHES}
+{PAY}
+[checks.binary]
+action = "exclude"
+[checks]
+seconds_for = "document"
+"""
+PHASES = f"""
+[campaign]
+name = "phases"
+mode = "hierarchy"
+{BATCHES.replace("gold = 1", "gold = 0")}
+{PAY}
+[hierarchy]
+training = 1
 """
 OWNER = f"""
 [campaign]
@@ -622,6 +642,31 @@ def acting(store: Store, clock: Clock) -> None:
     site.batch(site.worker("ann"))
 
 
+def contested(store: Store, clock: Clock) -> None:
+    """People failed by gold that was wrong; their batches were checked again."""
+    what = material(pool=20, gold_sets=3)
+    gold = [replace(row, grade=2) if row.document == "g0-0" else row for row in what.gold]
+    site = created(store, clock, CONTESTED, replace(what, gold=gold))
+    site.act("launch")
+    for name in ("ann", "bob", "cat"):
+        for _ in range(3):
+            site.batch(site.worker(name))
+    with store.read("contested") as work:
+        number = expert_sample.pair_named(work, "t0", "g0-0")
+    site.work(expert_sample.decide, "eve", number, 0, "it is not", "gold wrong")
+    with store.read("contested") as work:
+        (wrong_set,) = contested_sets(work)
+    site.act("check again", set=wrong_set)
+
+
+def phases(store: Store, clock: Clock) -> None:
+    """A campaign in phases, whose training has begun."""
+    site = created(store, clock, PHASES, replace(material(), gold=[]))
+    site.act("launch")
+    site.batch(site.worker("ann"))
+    site.begin(site.worker("bob"), 2, wrong)
+
+
 def peers(store: Store, clock: Clock) -> None:
     """Workers who review workers, after questions on their topics."""
     asked = tuple(QuestionRow(f"t{at}", "2 + 2?", ("3", "4"), 1) for at in range(3))
@@ -682,6 +727,8 @@ def fill(store: Store, clock: Clock) -> dict[str, str]:
         prolific(store, clock)
         ways(store, clock, Path(made))
         acting(store, clock)
+        contested(store, clock)
+        phases(store, clock)
         peers(store, clock)
         beginnings(store, clock)
         return server(store, Path(made) / "server")
