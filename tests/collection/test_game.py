@@ -223,6 +223,7 @@ def test_topics_must_be_three_and_told_apart() -> None:
     ("key", "lines"),
     [
         ("scale.grades", ("grades = [0, 1]", "grades = [0, 1, 2]")),
+        ("scale.gold_grades", ("grades = [0, 1]", "grades = [0, 1]\ngold_grades = [0, 1, 2]")),
         ("campaign.mode", ("seed = 1", 'mode = "hierarchy"')),
         ("hit.repeats", ("gold = 1", "gold = 1\nrepeats = 0.1")),
         ("techniques.justification", ("[pay]", '[techniques]\njustification = "reason"\n[pay]')),
@@ -285,6 +286,19 @@ def test_the_wizard_counts_sentences_and_says_what_has_none(tmp_path: Path) -> N
     assert any("1 document has no sentence of 4 words: mute (text/plain)" in text for text in lacks)
     plan = set_key(draft.plan, "files", "blank", "leave out")
     assert len(campaign_rows(replace(draft, plan=plan)).pool) == 64
+
+
+def test_the_wizard_loses_no_known_sentence(tmp_path: Path) -> None:
+    """Gold is put in sets by sentences, when the campaign is made, not by documents before."""
+    rows = material()
+    paths = written(tmp_path, rows)
+    draft = new_draft(tmp_path / "drafts", "ada", 1)
+    for kind in ("topics", "documents", "pool"):
+        draft = fill_in(draft, upload(kind, kind, paths[kind]), "ada", 2)
+    draft = fill_in(draft, StepForm("way", {"campaign.way": "game"}), "ada", 3)
+    draft = fill_in(draft, upload("gold", "gold", paths["gold"], source="arranged"), "ada", 4)
+    known = {row.pair for row in campaign_rows(draft).gold}
+    assert known == {row.pair for row in prepared(rows).gold}
 
 
 # --- rounds ---------------------------------------------------------------------------------------

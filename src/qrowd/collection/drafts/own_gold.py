@@ -58,7 +58,7 @@ def sets_made(draft: Draft) -> int:
 
 def in_sets(draft: Draft, plan: Plan, rows: Sequence[GoldRow]) -> Plan:
     """The plan with these grades as gold, put in sets of its size."""
-    sets = arrange_gold(plan, rows, pool_of(replace(draft, plan=plan)))
+    sets = _arranged(replace(draft, plan=plan), rows)
     if not sets:
         raise InputError(
             "no gold set can be made of these grades that spammers would fail: each topic needs "
@@ -66,6 +66,12 @@ def in_sets(draft: Draft, plan: Plan, rows: Sequence[GoldRow]) -> Plan:
             file="gold",
         )
     return _with_gold(draft, plan, rows, sets)
+
+
+def _arranged(draft: Draft, rows: Sequence[GoldRow]) -> list[GoldRow]:
+    if draft.plan.way.buckets:  # documents are cut when the campaign is made, then put in sets
+        return [row for row in rows if row.grade is not None]
+    return arrange_gold(draft.plan, rows, pool_of(draft))
 
 
 def _with_gold(draft: Draft, plan: Plan, rows: Sequence[GoldRow], sets: Sequence[GoldRow]) -> Plan:
@@ -161,7 +167,7 @@ def with_grades(draft: Draft, rows: Sequence[GoldRow]) -> Plan:
         raise InputError("grade at least one document")
     everything = list({row.pair: row for row in (*graded(draft), *rows)}.values())
     plan = set_key(draft.plan, "hit", "gold", max(1, draft.plan.hit.gold))
-    return _with_gold(draft, plan, everything, arrange_gold(plan, everything, pool_of(draft)))
+    return _with_gold(draft, plan, everything, _arranged(replace(draft, plan=plan), everything))
 
 
 def keep(draft: Draft, rows: Sequence[GoldRow], who: str, now: int) -> Draft:

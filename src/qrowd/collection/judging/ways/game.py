@@ -80,6 +80,7 @@ class Game(Way):
     def complaints(self, plan: Plan) -> Iterator[Complaint]:
         limits = {
             "scale.grades": len(plan.scale.grades) == 2,
+            "scale.gold_grades": not plan.scale.gold_grades,
             "campaign.mode": plan.campaign.mode in ("crowd", "priorities"),
             "hit.repeats": not plan.hit.repeats,
             "techniques.justification": plan.techniques.justification == "none",
