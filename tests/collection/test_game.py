@@ -33,6 +33,7 @@ from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan, plan_text
 from qrowd.collection.publishing.export import export
 from qrowd.content.sentences import sentences
+from qrowd.data.qrels import Qrels
 from qrowd.data.topics import Topic
 from qrowd.errors import InputError, RuleError
 from qrowd.web.robots.crowd import Crowd
@@ -407,6 +408,9 @@ def test_an_extension_brings_sentences_and_no_second_topic_of_a_query(tmp_path: 
 
 def test_robots_play(tmp_path: Path) -> None:
     site = make_site(f"sqlite:///{tmp_path / 'c.db'}", PLAN, prepared(material(documents=2)))
+    of_documents = Qrels.of(["bread"], ["bread1"], [1])
+    with pytest.raises(InputError, match="no true grade is of a pair of this campaign"):
+        dry_run(site.store, "tiny", Crowd(robots=1, truth=of_documents))
     found = dry_run(site.store, "tiny", Crowd(robots=4, most_batches=2, seed=1))
     assert found.batches["accepted"] >= 3
     assert found.judgements > 20

@@ -15,6 +15,7 @@ from qrowd.collection.people import entry
 from qrowd.collection.plan.turnout import MEDIAN_SECONDS, PER_HOUR
 from qrowd.data.collected import grades_of
 from qrowd.data.qrels import Qrels
+from qrowd.errors import InputError
 from qrowd.simulation.crowd import SECONDS, confusions, kinds_of, paces, patterns
 from qrowd.simulation.setting import KINDS, Setting
 from qrowd.web.robots.robot import CALM, Habits, Robot, Truth, pace_of
@@ -62,6 +63,11 @@ def truth_of(work: Work, truth: Qrels | None = None, prevalence: float = 0.3) ->
         (topic, doc): true_grades.get((topic, doc), drawn(topic, doc)) if grade is None else right
         for topic, doc, right, grade in work.db.execute(query)
     }
+    if true_grades and not grades.keys() & true_grades.keys():
+        message = (
+            "no true grade is of a pair of this campaign; do names match? In a game, pairs are"
+        )
+        raise InputError(f"{message} sentences: doc#1, doc#2, ...")
     topics, docs = [topic for topic, _ in grades], [doc for _, doc in grades]
     return Qrels.of(topics, docs, list(grades.values()))
 
