@@ -20,6 +20,7 @@ pytest.importorskip("jinja2", reason="asking machine judges needs the extra ask"
 from tests.asking.judge_server import Body, Reply, grade, said, serving, text_of
 
 import qrowd as q
+from qrowd.asking.answers import read_answer
 from qrowd.asking.client import Limits
 from qrowd.asking.journal import Journal
 from qrowd.asking.prompts import read_prompt
@@ -81,6 +82,9 @@ TROUBLES = {
     "thinking": (lambda n: said('<think>{"grade": 0}'), None, "cut: nothing but thinking"),
     "apart": (lambda n: said('{"grade": 3}', message={"reasoning_content": "0"}), 3, ""),
     "parts": (lambda n: said([{"type": "text", "text": '{"grade": 1}'}]), 1, ""),
+    "half a letter": (lambda n: said('{"grade": 2, "reason": "nice \\ud83d"}'), 2, ""),
+    "gateway": (lambda n: Reply({}, 504), None, "HTTP 504, 2 times"),
+    "flagged": (lambda n: Reply({"error": "flagged"}, 403), None, "refused by the server: 403 fla"),
     "too long": (
         lambda n: Reply({"error": {"message": "context length exceeded"}}, 400),
         None,
@@ -105,6 +109,59 @@ def test_every_trouble_ends_as_an_answer_or_a_reason(tmp_path: Path) -> None:
         got, missing = found[f"d{at}"]
         assert got == expected, name
         assert missing.startswith(why) if why else not missing, (name, missing)
+
+
+def test_the_cap_is_reached_with_texts_of_all_lengths(tmp_path: Path) -> None:
+    """A sum of money that was set aside and given back misses 0 by a rounding."""
+    texts = ["word " * (7 * at % 53 + 1) for at in range(60)]
+    with serving(lambda body, n: grade(1)) as server, Journal(tmp_path / "j") as journal:
+        session = Session([GRADED], about(texts), journal)
+        worst = max(question.worst for question in session)
+        why = session.ask(server.url, replace(QUICK, cap=worst + 20 * 0.00012, at_once=8))
+        assert "could exceed the cap" in why
+
+
+def test_what_was_lost_stays_spent(tmp_path: Path) -> None:
+    with serving(lambda body, n: Reply(trouble="closed")) as server:
+        spent = []
+        for _ in range(3):
+            with Journal(tmp_path / "j") as journal:
+                journal.forget_missing()
+                before = journal.spent
+                Session([GRADED], about(["a"]), journal).ask(server.url, replace(QUICK, tries=1))
+                spent.append((before, journal.spent))
+        worst = spent[0][1]
+        assert spent == [(0, worst), (worst, 2 * worst), (2 * worst, 3 * worst)]
+
+
+def test_a_server_that_heeds_no_limit_of_tokens_stops_all(tmp_path: Path) -> None:
+    reply = grade(1)
+    reply.body["usage"] = {"prompt_tokens": 100, "completion_tokens": 10_000_000}
+    with serving(lambda body, n: reply) as server, Journal(tmp_path / "j") as journal:
+        session = Session([GRADED], about(["a", "b", "c"]), journal)
+        why = session.ask(server.url, replace(QUICK, cap=1000.0, at_once=1))
+        assert "more tokens than were allowed" in why
+        assert len(server.bodies) == 1
+
+
+SCORES = {
+    "##final score: 2": 2,
+    "**##final score: **2**": 2,
+    "## Final score: 3.": 3,
+    "##final score: 2.5": None,
+    "##final score: -1": None,
+    "##final score: 1-2": None,
+    "##final score: 1 or 2": None,
+    "##final score: 2/10": None,
+    "M: 2 T: 1": None,
+}
+
+
+@pytest.mark.parametrize("said_text", SCORES)
+def test_scores_of_umbrela_are_read_strictly(said_text: str) -> None:
+    found = read_answer(said(said_text).body, read_prompt("umbrela"))
+    assert found.value == SCORES[said_text]
+    assert bool(found.missing) == (found.value is None)
 
 
 def test_a_server_that_takes_no_schema_is_read_strictly(tmp_path: Path) -> None:
@@ -385,6 +442,9 @@ def test_a_bad_prompt_is_one_line_before_the_first_question(name: str, tmp_path:
         (("--endpoint", "http://x/v1", "--price", "1"), "--price is two numbers"),
         (("--endpoint", "http://x/v1", "--price", "you=1,1"), "which no --model names"),
         (("--endpoint", "http://x/v1", "--parameter", "seed"), "--parameter is NAME=JSON"),
+        (("--endpoint", "http://x/v1", "--parameter", "max_tokens=-1"), "a whole number of tokens"),
+        (("--endpoint", "127.0.0.1:8080/v1"), "--endpoint is an address such as"),
+        (("--endpoint", "http://x:99999/v1"), "--endpoint is an address such as"),
         (("--endpoint", "http://x/v1", "--prompt", "grade"), "did you mean graded"),
         (
             ("--endpoint", "http://x/v1", "--prompt", "graded", "--prompt", "preference"),
@@ -401,6 +461,33 @@ def test_misuse_is_one_line(
     error = capsys.readouterr().err
     assert message in error
     assert len(error.strip().splitlines()) == 1
+
+
+def test_no_key_gets_into_a_file(
+    pool: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("QROWD_ASK_KEY", "sk-SECRET\r\n")
+    with serving(lambda body, n: grade(1)) as server:
+        main(line(pool, "--endpoint", server.url, "-q"))
+        main(line(pool, "--endpoint", server.url.replace("//", "//ann:tok3n@"), "-q"))
+        assert "Bearer sk-SECRET\r\n" in server.bodies[0]["head"]
+    for path in pool.iterdir():
+        assert b"SECRET" not in path.read_bytes(), path
+        assert b"tok3n" not in path.read_bytes(), path
+    monkeypatch.setenv("QROWD_ASK_KEY", "sk-\u201c")
+    with pytest.raises(SystemExit):
+        main(line(pool, "--endpoint", "http://x/v1"))
+    assert "letters that no key has" in capsys.readouterr().err
+
+
+def test_what_was_paid_is_saved_where_the_server_stops(pool: Path) -> None:
+    def judge(body: Body, n: int) -> Reply:
+        return grade(1) if len(server.bodies) < 5 else Reply({"error": "no credit"}, 402)
+
+    with serving(judge) as server, pytest.raises(SystemExit) as stop:
+        main(line(pool, "--endpoint", server.url, "--at-once", "1", "-q"))
+    assert stop.value.code == 1
+    assert len(q.read_judgements(pool / "llm.jsonl")) == 5
 
 
 def test_pairs_without_text_or_query(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -289,6 +289,25 @@ def test_the_wizard_counts_sentences_and_says_what_has_none(tmp_path: Path) -> N
     assert len(campaign_rows(replace(draft, plan=plan)).pool) == 64
 
 
+def test_a_sentence_of_many_documents_is_judged_once() -> None:
+    """Nobody reads a text twice: a notice on every page would close all sets."""
+    rows = material()
+    notice = b" We use cookies on this page."
+    documents = [replace(row, body=row.body + notice) for row in rows.documents]
+    made = prepared(replace(rows, documents=documents))
+    texts = Counter(row.body for row in made.documents)
+    assert texts[notice.strip()] == 1
+    assert max(texts.values()) == 1
+    assert {name for _, name in made.pool} <= {row.name for row in made.documents}
+
+
+def test_every_bucket_has_a_query() -> None:
+    rows = material()
+    blank = [rows.topics[0]._replace(query=" "), *rows.topics[1:]]
+    told = parse_plan(PLAN).way.unmeetable(replace(rows, topics=blank))
+    assert any("has no query" in str(each.message) for each in told)
+
+
 def test_the_wizard_loses_no_known_sentence(tmp_path: Path) -> None:
     """Gold is put in sets by sentences, when the campaign is made, not by documents before."""
     rows = material()
@@ -300,6 +319,10 @@ def test_the_wizard_loses_no_known_sentence(tmp_path: Path) -> None:
     draft = fill_in(draft, upload("gold", "gold", paths["gold"], source="arranged"), "ada", 4)
     known = {row.pair for row in campaign_rows(draft).gold}
     assert known == {row.pair for row in prepared(rows).gold}
+    marked = tmp_path / "marked.tsv"
+    marked.write_text("topic\tdoc\tgrade\nbread\tbread1#3\t0\nbread\tbread1#2\t1\n")
+    draft = fill_in(draft, upload("gold", "gold", marked, source="chosen"), "ada", 5)
+    assert not any("bread1#3" in str(problem.message) for problem in problems(draft))
 
 
 # --- rounds ---------------------------------------------------------------------------------------

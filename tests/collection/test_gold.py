@@ -19,6 +19,7 @@ from qrowd.collection.database.verification import broken
 from qrowd.collection.judging import submission
 from qrowd.collection.judging.checks import gold_record
 from qrowd.collection.judging.offer import Offer
+from qrowd.collection.office import erasure
 from qrowd.collection.office.acts.sets import contested_sets
 from qrowd.collection.office.todo import overview
 from qrowd.collection.people import workers
@@ -249,6 +250,26 @@ def test_batches_that_failed_by_wrong_gold_are_accepted_and_paid_once(url: str) 
         assert {row.failed_hits for row in work.rows(select(worker), Worker)} == {0, 1}
     site.work(audit.perform, "o", "check again", {"set": number})
     assert states(site)["excluded"] == 0
+    site.store.engine.dispose()
+
+
+def test_a_check_without_a_consequence_keeps_no_batch_void(tmp_path: Path) -> None:
+    """Too fast, which the plan only notes, and excluded by wrong gold."""
+    fast = '[checks.seconds]\nat_least = 30\naction = "none"'
+    plan = BY_CHECKS["exclude"].replace("[checks.seconds]\nat_least = 0", fast)
+    site = make_site(f"sqlite:///{tmp_path / 'c.db'}", plan, wrong_gold())
+    by_title(site, ["ann", "bob", "cat"])
+    with site.store.read("tiny") as work:
+        pair = expert_sample.pair_named(work, "t0", "g0-0")
+    site.work(expert_sample.decide, "eve", pair, 0, "", "gold wrong")
+    with site.store.read("tiny") as work:
+        (number,) = contested_sets(work)
+    assert states(site)["excluded"] == 3
+    site.work(audit.perform, "o", "settle", {}, sure=True)
+    erasure.forget(site.store, "tiny", 1, who="o", void=True)
+    void = states(site)["excluded"]
+    site.work(audit.perform, "o", "check again", {"set": number})
+    assert states(site)["excluded"] == void - 2  # all of whoever was forgotten stays void
     site.store.engine.dispose()
 
 

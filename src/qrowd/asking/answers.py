@@ -43,7 +43,7 @@ def read_answer(body: Any, prompt: Prompt) -> Answer:
         field: count if type(count) is int and count >= 0 else None
         for field, count in counts.items()
     }
-    known["version"] = str(body.get("model") or "")
+    known["version"] = _whole(str(body.get("model") or ""))
     choices = body.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, Mapping) else None
@@ -54,7 +54,7 @@ def read_answer(body: Any, prompt: Prompt) -> Answer:
         content = "".join(
             str(each.get("text", "")) for each in content if isinstance(each, Mapping)
         )
-    known["raw"] = content if isinstance(content, str) else ""
+    known["raw"] = _whole(content) if isinstance(content, str) else ""
     if message.get("refusal") or ended == "content_filter":
         return Answer(missing="refused", **known)
     if ended == "length":
@@ -67,6 +67,11 @@ def read_answer(body: Any, prompt: Prompt) -> Answer:
     value, reason, missing = _by_keys(said, prompt) if prompt.answer else _by_pattern(said, prompt)
     expected = _expected(first.get("logprobs"), value, prompt) if type(value) is int else None
     return Answer(value, missing, reason, expected=expected, **known)
+
+
+def _whole(text: str) -> str:
+    """Without halves of characters, which no file can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 _Read = tuple[int | str | None, str, str]
@@ -100,7 +105,7 @@ def _by_keys(said: str, prompt: Prompt) -> _Read:
     if not isinstance(found, dict) or not found.keys() >= set(prompt.answer) - {"reason"}:
         return _unreadable(said)
     reason = found.get("reason", "")
-    reason = reason if isinstance(reason, str) else ""
+    reason = _whole(reason) if isinstance(reason, str) else ""
     if prompt.documents == 2:
         better = found["better"]
         sides = {side.lower(): side for side in SIDES}
@@ -138,11 +143,17 @@ def _expected(logprobs: Any, grade: int, prompt: Prompt) -> float | None:
     tokens = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     if not isinstance(tokens, list) or prompt.combine:
         return None
-    last = None
-    for token in tokens:  # the last one: a reason before it may have numbers
-        if isinstance(token, Mapping) and str(token.get("token", "")).strip(' "') == str(grade):
-            last = token
-    if last is None or not isinstance(last.get("top_logprobs"), list):
+    same = [
+        token
+        for token in tokens
+        if isinstance(token, Mapping) and str(token.get("token", "")).strip(' "') == str(grade)
+    ]
+    if not same:
+        return None
+    keys = prompt.answer  # a reason may have numbers, too: before the grade, or after it
+    is_first = keys[:1] == ("grade",)
+    last = same[0 if is_first else -1]
+    if not isinstance(last.get("top_logprobs"), list):
         return None
     weights: dict[int, float] = {}
     for each in last["top_logprobs"]:

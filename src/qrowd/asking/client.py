@@ -19,8 +19,10 @@ from qrowd.errors import InputError, MissingExtraError
 if TYPE_CHECKING:
     import httpx
 
-_BUSY = (408, 409, 425, 429, 500, 502, 503, 504, 529)  # worth another try
-_FORBIDDEN = (401, 402, 403, 404, 405)  # nothing that follows would fare better
+_BUSY = (409, 425, 429, 500, 502, 503, 529)  # worth another try
+_TOO_LATE = (408, 504, 520, 521, 522, 523, 524)  # likewise; a model may have worked, and be paid
+_NO_ACCESS = (401, 402, 403, 404, 405)  # nothing that follows would fare better
+_FLAGGED = (403, 404, 405)  # after an answer: some servers say so of a single text
 _LARGEST = 1 << 20  # bytes of a response
 _LONGEST_WAIT = 120.0  # seconds, also where a server asks for more
 _SHOWN = 200  # letters of what a server says is wrong
@@ -75,6 +77,7 @@ class Client:
         except ImportError:
             raise MissingExtraError.needed("asking machine judges", "ask") from None
         headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
+        self._answered = False  # by this server, in this run
         limits = httpx.Limits(max_connections=self.limits.at_once)
         self._pause_until, self._done = 0.0, 0
         self._freed = asyncio.Event()
@@ -112,7 +115,7 @@ class Client:
             elif cap is None or self.journal.spent + self.journal.under_way + question.worst <= cap:
                 self.journal.reserve(question.key, question.worst)
                 return True
-            elif not self.journal.under_way:
+            elif self.journal.idle:
                 self.stopped = f"the next question could exceed the cap of {cap:g}"
             else:
                 self._freed.clear()
@@ -132,7 +135,7 @@ class Client:
             except _BusyError as busy:
                 why = str(busy)
                 if busy.lost:
-                    self.journal.lost(key)
+                    await self.journal.lost(key)
                 else:
                     await self.journal.free(key)
                 self._freed.set()
@@ -147,7 +150,12 @@ class Client:
             else:
                 answer = read_answer(body, question.judge.prompt)
                 seconds = time.monotonic() - started
-                await self._enter(question, answer, paid(question, answer), seconds)
+                cost = paid(question, answer)
+                await self._enter(question, answer, cost, seconds)
+                if cost > question.worst and self.limits.cap is not None:
+                    self.stopped = (
+                        "an answer had more tokens than were allowed, so that no cap holds"
+                    )
                 return
         await self._enter(question, Answer(missing=f"{why}, {self.limits.tries} times"), 0.0, 0.0)
 
@@ -173,28 +181,34 @@ class Client:
             seconds = f"{self.limits.seconds:g}"
             raise _BusyError(f"no answer in {seconds} seconds", lost=True) from None
         except httpx.ConnectError as error:
-            raise _BusyError(f"no connection ({_brief(error)})") from None
+            raise _BusyError(f"no connection ({self._brief(error)})") from None
         except httpx.HTTPError as error:
-            raise _BusyError(f"the connection broke ({_brief(error)})", lost=True) from None
-        if status in _BUSY:
-            raise _BusyError(f"HTTP {status}", _asked_to_wait(headers))
+            raise _BusyError(f"the connection broke ({self._brief(error)})", lost=True) from None
+        if status in (*_BUSY, *_TOO_LATE):
+            is_lost = status in _TOO_LATE
+            raise _BusyError(f"HTTP {status}", _asked_to_wait(headers), is_lost)
         words = _words(content)
-        if status in _FORBIDDEN:
+        if status in _NO_ACCESS and not (self._answered and status in _FLAGGED):
             message = f"the server says {status}: {words}; see --endpoint, --model and the key"
             raise InputError(message, file=self.endpoint)
         if status >= 400:
             if "response_format" in body and ("response_format" in words or "schema" in words):
                 self.structured = False  # it cannot: an answer is read as text from now on
-                raise _BusyError("it takes no schema", 0.0)
+                return await self._sent(question)
             raise _UselessError(f"refused by the server: {status} {words}")
         if status != 200:
             raise InputError(f"the server answers {status}; see --endpoint", file=self.endpoint)
+        self._answered = True
         if len(content) > _LARGEST:
             raise _UselessError("unreadable: a response of more than a megabyte", paid=True)
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
             raise _UselessError("unreadable: a response that is no JSON", paid=True) from None
+
+    def _brief(self, error: Exception) -> str:
+        text = str(error) or type(error).__name__
+        return (text.replace(self.key, "***") if self.key else text)[:_SHOWN]
 
     async def _posted(self, body: Mapping[str, Any]) -> tuple[int, httpx.Headers, bytes]:
         url = f"{self.endpoint.rstrip('/')}/chat/completions"
@@ -220,10 +234,6 @@ def line_of(answer: Answer, cost: float, seconds: float) -> dict[str, Any]:
     """An answer as the journal has it."""
     known = {name: value for name, value in asdict(answer).items() if value not in (None, "")}
     return {**known, "cost": cost, "seconds": round(seconds, 3)}
-
-
-def _brief(error: Exception) -> str:
-    return str(error)[:_SHOWN] or type(error).__name__
 
 
 def _words(content: bytes) -> str:

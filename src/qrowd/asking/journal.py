@@ -2,6 +2,7 @@
 
     {"asked": KEY, "worst": 0.0004}                 before a question is sent
     {"free": KEY}                                   it was turned away, and cost nothing
+    {"lost": KEY}                                   nobody knows whether the server answered
     {"answered": KEY, "cost": 0.0001, ...}          what came of it
 
 A question that was sent and never answered counts as spent, at the most that it can have cost.
@@ -52,6 +53,11 @@ class Journal:
     ) -> None:
         os.close(self._file)
 
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way; the sum of money may miss 0 by a rounding."""
+        return not self._open
+
     def __contains__(self, key: str) -> bool:
         return key in self._answers
 
@@ -91,11 +97,12 @@ class Journal:
         self.under_way -= self._open.pop(key, 0.0)
         await self._write({"free": key})
 
-    def lost(self, key: str) -> None:
-        """Nobody knows whether the server answered: the line `asked` stands, and counts."""
+    async def lost(self, key: str) -> None:
+        """Nobody knows whether the server answered: it counts as spent."""
         worst = self._open.pop(key, 0.0)
         self.under_way -= worst
         self.spent += worst
+        await self._write({"lost": key})
 
     async def answered(self, key: str, line: Mapping[str, Any]) -> None:
         """On the disk before anybody hears of it."""
@@ -136,6 +143,8 @@ class Journal:
         elif "free" in line:
             self.sent -= 1
             self._open.pop(line["free"], None)
+        elif "lost" in line:
+            self.spent += self._open.pop(line["lost"], 0.0)
         else:
             key = line["answered"]
             self._open.pop(key, None)
@@ -145,7 +154,7 @@ class Journal:
 
     async def _write(self, line: Mapping[str, Any]) -> None:
         """Returns when it is on the disk; what is written at the same moment goes with it."""
-        text = json.dumps(line, ensure_ascii=False).encode() + b"\n"
+        text = json.dumps(line).encode() + b"\n"  # ASCII: a judge may write half a character
         done = asyncio.get_running_loop().create_future()
         self._waiting.append((str(line.get("answered", "")), text, done))
         if self._flushing is None:

@@ -103,15 +103,19 @@ class Prompt:
 
         try:
             return str(self._compiled.render(texts))
-        except TemplateError as error:
+        except (TemplateError, ArithmeticError, TypeError, ValueError) as error:
             known = "topic, left, right, mark" if self.documents == 2 else "topic, document, mark"
             message = f"the template asks for what there is not: {error}; there are {known}"
             raise InputError(message, file=self.name) from None
 
-    def refuse_unusable(self) -> None:
-        """An error that says what is wrong, before anybody is asked."""
+    def refuse_unusable(self, further: Sequence[str] = ()) -> None:
+        """An error that says what is wrong, before anybody is asked.
+
+        `further` are names of further texts that documents have.
+        """
         sides = [f"{_SAMPLE}-{side}" for side in range(self.documents)]
-        shown = [_sample(text) for text in sides]
+        others = dict.fromkeys(further, "a further text")
+        shown = [Document("d", text, "a title", "", "", "", others) for text in sides]
         topic = Topic("t", *(f"sample {name}" for name in TOPIC_TEXTS))
         text = self.messages(topic, shown)[-1]["content"]
         if not all(side in text for side in sides):
@@ -119,10 +123,6 @@ class Prompt:
                 "{{ left.text }} and {{ right.text }}" if len(sides) == 2 else "{{ document.text }}"
             )
             raise InputError(f"the template does not show {named}", file=self.name)
-
-
-def _sample(text: str) -> Document:
-    return Document("d", text, "a title", "", "", "", {})
 
 
 def _texts(document: Document) -> dict[str, str]:
@@ -133,8 +133,8 @@ def _topic(topic: Topic) -> dict[str, str]:
     return {name: getattr(topic, name) for name in TOPIC_TEXTS}
 
 
-def read_prompt(source: str) -> Prompt:
-    """One of our own by its name, else a file."""
+def read_prompt(source: str, further: Sequence[str] = ()) -> Prompt:
+    """One of our own by its name, else a file; documents have these `further` texts."""
     path = _FOLDER / f"{source}.md" if source in OWN else Path(source)
     try:
         content = path.read_text(encoding="utf-8")
@@ -146,7 +146,7 @@ def read_prompt(source: str) -> Prompt:
         raise InputError(f"the prompt cannot be read: {error}", file=source) from None
     head, template = _parted(content, source)
     prompt = _made(path.stem, head, template, source)
-    prompt.refuse_unusable()
+    prompt.refuse_unusable(further)
     return prompt
 
 
@@ -185,6 +185,8 @@ def _made(name: str, head: Mapping[str, Any], template: str, source: str) -> Pro
     }
     values["version"] = str(values.get("version", ""))
     prompt = Prompt(name, template, **values)
+    if prompt.tokens < 1:
+        raise wrong("tokens, of an answer at most, is 1 or more")
     if prompt.documents not in (1, 2):
         raise wrong("documents is 1, or 2 for a preference")
     if bool(prompt.answer) == bool(prompt.pattern):

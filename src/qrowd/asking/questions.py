@@ -14,6 +14,7 @@ from qrowd.data.topics import Topic, Topics
 from qrowd.errors import InputError
 from qrowd.rendering import some_of
 
+LIMITS = ("max_tokens", "max_completion_tokens")
 _TEMPLATE = 500  # tokens that a server's own chat template adds, at most
 _PER_TOKEN = 4  # letters of a token, about
 
@@ -48,9 +49,8 @@ class Judge:
     @property
     def most_tokens(self) -> int:
         """Of an answer, thinking included."""
-        limits = ("max_completion_tokens", "max_tokens")
-        given = [self.parameters[name] for name in limits if name in self.parameters]
-        return int(given[0]) if given else self.prompt.tokens
+        given = [self.parameters[name] for name in LIMITS if name in self.parameters]
+        return max(given, default=self.prompt.tokens)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def questions(judges: Sequence[Judge], items: Sequence[Item]) -> Iterator[Questi
         for item in items:
             messages = judge.prompt.messages(item.topic, item.documents)
             body = {"model": judge.model, "messages": messages, **judge.parameters}
-            if not body.keys() & {"max_tokens", "max_completion_tokens"}:
+            if not body.keys() & set(LIMITS):
                 body["max_tokens"] = judge.prompt.tokens
             for sample in range(judge.samples):
                 asked = [item.topic.name, *item.names, judge.prompt.hash, body, sample]
@@ -134,7 +134,7 @@ def items(
     made = []
     for topic, *docs in pairs:
         for names in [docs, docs[::-1]] if len(docs) == 2 else [docs]:
-            texts = [_cut(documents[name], longest) for name in names]
+            texts = [cut_text(documents[name], longest) for name in names]
             cut = any(is_cut for _, is_cut in texts)
             made.append(Item(topics[topic], tuple(text for text, _ in texts), cut))
     empty = sorted({each.name for item in made for each in item.documents if not each.text.strip()})
@@ -144,7 +144,7 @@ def items(
     return made
 
 
-def _cut(document: Document, longest: int) -> tuple[Document, bool]:
+def cut_text(document: Document, longest: int) -> tuple[Document, bool]:
     """The beginning of the text, up to the end of a word, where it is too long."""
     text = document.text
     if len(text) <= longest:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from qrowd.asking.session import Session
 
 KEY = "QROWD_ASK_KEY"
+_HOLD_TEXT = (".jsonl", ".json", ".parquet")
 _STEP = 10.0  # seconds between lines of progress where nobody watches
 
 
@@ -153,7 +155,11 @@ def command(
 
     if sum(way is not None for way in (endpoint, requests, answers)) != 1:
         raise UsageError("give one of --endpoint, --requests and --answers")
-    read = [read_prompt(source) for source in prompts or ("graded",)]
+    if not output.endswith(_HOLD_TEXT):
+        raise UsageError(f"-o is a file that can hold texts: {', '.join(_HOLD_TEXT)}")
+    server, key = _server(endpoint), _key()
+    known, texts = q.read_topics(topics), q.read_documents(list(documents))
+    read = [read_prompt(source, tuple(texts.others)) for source in prompts or ("graded",)]
     per_model = _prices(prices, models)
     if cap is not None and None in per_model.values():
         without = next(model for model, price in per_model.items() if price is None)
@@ -174,9 +180,8 @@ def command(
     if len({judge.name for judge in judges}) < len(judges):
         raise UsageError("two prompts have one name; rename one of the files")
     pairs = _pairs(pool, sizes.pop())
-    known, texts = q.read_topics(topics), q.read_documents(list(documents))
     asked = items(pairs, known, texts, longest)
-    probes = probe_items(pairs, known, texts, probe, seed) if probe else []
+    probes = probe_items(pairs, known, texts, probe, seed, longest) if probe else []
     stem = Path(output).with_suffix("")
     limits = Limits(at_once, tries, seconds, cap, most)
     started = time.time()
@@ -185,7 +190,7 @@ def command(
             journal.forget_missing()
         session, made = Session(judges, asked, journal), Session(judges, probes, journal)
         _say_estimate([session, made], cap)
-        stopped = ""
+        stopped, failed = "", None
         if requests:
             lines = [line for each in (session, made) for line in each.requests()]
             Path(requests).write_text("".join(lines), encoding="utf-8")
@@ -199,7 +204,6 @@ def command(
                 if each.items:
                     say(f"{counted(taken, 'answer')} taken, {strangers} of no open question here")
         else:
-            assert endpoint is not None
             expected = sum(each.estimate().cost for each in (session, made))
             if expected and cap is None and not yes:
                 click.confirm(
@@ -209,12 +213,17 @@ def command(
                 if each.items and not stopped:
                     number = each.estimate().questions
                     progress = _Progress(number, journal.spent, cap)
-                    stopped = each.ask(endpoint, limits, os.environ.get(KEY, ""), progress)
+                    try:
+                        stopped = each.ask(endpoint or "", limits, key, progress)
+                    except InputError as error:  # what was paid is saved first
+                        failed, stopped = error, "the server refused"
         _save(session, output)
         if probe:
             save_probes(made, f"{stem}.probes.json")
             say(f"probes: {stem}.probes.json; look at them with `qrowd judges --probes`")
-        _save_manifest(stem, session, pool, topics, documents, extra, endpoint, started)
+        _save_manifest(stem, session, pool, topics, documents, extra, server, started)
+        if failed is not None:
+            raise failed
         _say_outcome(session, stopped, cap)
         if as_json:
             left = sum(1 for each in (session, made) for _ in each.open())
@@ -227,6 +236,29 @@ def command(
                     "judgements": output,
                 }
             )
+
+
+def _server(endpoint: str | None) -> str | None:
+    """The address without a password that may be in it; an error if it is none."""
+    if endpoint is None:
+        return None
+    try:
+        parts = urlsplit(endpoint)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+        parts = urlsplit("")
+    if parts.scheme not in ("http", "https") or not host:
+        raise UsageError("--endpoint is an address such as http://127.0.0.1:8080/v1")
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path}"
+
+
+def _key() -> str:
+    key = os.environ.get(KEY, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise UsageError(f"{KEY} has letters that no key has; look at where it comes from")
+    return key
 
 
 def _pairs(pool: str, documents: int) -> list[tuple[str, ...]]:
@@ -269,6 +301,8 @@ def _prices(given: Sequence[str], models: Sequence[str]) -> dict[str, Price | No
 
 
 def _parameters(given: Sequence[str]) -> dict[str, Any]:
+    from qrowd.asking.questions import LIMITS
+
     found = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -278,6 +312,8 @@ def _parameters(given: Sequence[str]) -> dict[str, Any]:
             found[name] = json.loads(value)
         except ValueError:
             found[name] = value
+        if name in LIMITS and (type(found[name]) is not int or found[name] < 1):
+            raise UsageError(f"--parameter {name} is a whole number of tokens, at least 1")
     return found
 
 

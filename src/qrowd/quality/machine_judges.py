@@ -32,6 +32,7 @@ def judge_table(
     lowest relevant grade of the judgements' scale. With `against`, how much larger each judge's
     kappa is than that one's: `more`, `more_low`, `more_high`.
     """
+    judgements.scale.require_order("a table of judges")
     single = judgements.one_each()
     if len(single.assessors) > _MOST:
         raise UsageError(f"{len(single.assessors)} judges are too many; the table takes {_MOST}")
@@ -39,7 +40,8 @@ def judge_table(
     row, truth, weight = _matched(single, human)
     counts = _counts(single, row, answer, truth, weight)
     total = counts.sum(axis=0)
-    low, high = _jackknife(counts, kappa, level)
+    low, high = _jackknife(counts, kappa, level, counts.sum(axis=(2, 3)) > 0)
+    high = np.minimum(high, 1.0)
     further = {}
     if against is not None:
         other = single.assessors.code(against, "judge")
@@ -48,7 +50,8 @@ def judge_table(
             each = kappa(counts)
             return each - each[..., other, None]
 
-        ends = _jackknife(counts, more, level)
+        each = counts.sum(axis=(2, 3)) > 0
+        ends = _jackknife(counts, more, level, each | each[:, other, None])
         further = dict(zip(("more", "more_low", "more_high"), (more(total), *ends), strict=True))
     count = np.bincount(single.assessor, minlength=len(single.assessors))
     shared = np.bincount(single.assessor[row], minlength=len(single.assessors))
@@ -110,12 +113,13 @@ def kappa(counts: Floats) -> Floats:
 
 
 def _jackknife(
-    counts: Floats, statistic: Callable[[Floats], Floats], level: float
+    counts: Floats, statistic: Callable[[Floats], Floats], level: float, labelled: Mask
 ) -> tuple[Floats, Floats]:
-    """The interval of what is computed from the sum of counts[topic, judge, 2, 2]; 1 at most."""
+    """The interval of what is computed from the sum of counts[topic, judge, 2, 2], over the topics
+    that are `labelled`[topic, judge].
+    """
     from scipy.special import stdtrit
 
-    labelled = counts.sum(axis=(2, 3)) > 0  # [topic, judge]
     many = labelled.sum(axis=0)
     without = statistic(counts.sum(axis=0) - counts)
     value = statistic(counts.sum(axis=0))
@@ -124,7 +128,7 @@ def _jackknife(
         centre = gap.sum(axis=0) / many
         spread = np.where(labelled, (gap - centre) ** 2, 0.0).sum(axis=0) * (many - 1) / many
         half = stdtrit(np.where(many > 1, many - 1.0, np.nan), (1 + level) / 2) * np.sqrt(spread)
-    return value - half, np.minimum(value + half, 1.0)
+    return value - half, value + half
 
 
 def _groups(single: Judgements, row: Codes, wrong: Mask) -> Array:

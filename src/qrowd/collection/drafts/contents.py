@@ -131,7 +131,9 @@ def without_text(draft: Draft, kind: str, pairs: Collection[Pair]) -> Iterator[C
     if not topics or not (full or titled or empty):
         return
     full, empty = (full | titled, empty) if draft.plan.files.blank else (full, titled | empty)
-    documents = {document for _, document in pairs}
+    documents = {
+        name if name in full | empty else draft.plan.way.document_of(name) for _, name in pairs
+    }
     strange = {
         "topics": {topic for topic, _ in pairs} - {row.name for row in topics},
         "documents": documents - full - empty,

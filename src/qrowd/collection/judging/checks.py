@@ -15,6 +15,7 @@ from sqlalchemy import func, select
 
 from qrowd.collection.database.schema import (
     PLACED_ANSWERS,
+    PLACED_SETS,
     STANDING_OUTCOME,
     Assignment,
     assignment,
@@ -87,9 +88,15 @@ def run_checks(work: Work, assigned: Assignment) -> list[dict[str, Any]]:
 def _seconds(work: Work, row: PlacedSet) -> float:
     """Active seconds of a set's documents: their mean, or the least, as the plan wants.
 
-    The least is of documents that were judged: a page that is broken is told at once.
+    The least is of documents that were judged: a page that is broken is told at once. Where sets
+    of a batch are mixed, or all of it is on the screen, the time is that of the whole batch.
     """
     spent = func.sum(event.c.milliseconds)
+    if work.plan.way.buckets:
+        batch = select(place.c.id, judging_set.c.size).select_from(PLACED_SETS)
+        places = work.db.execute(batch.where(place.c.assignment_id == row.assignment_id)).all()
+        total = select(spent).where(event.c.place_id.in_([number for number, _ in places]))
+        return work.number(total) / 1000 / sum(size for _, size in places)
     judged = [at for at, said in answers_of(work, row.id).items() if at and said.kind != "broken"]
     if work.plan.checks.seconds_for == "set" or not judged:  # of two that are compared, no one has
         return work.number(select(spent).where(event.c.place_id == row.id)) / 1000 / row.size

@@ -174,7 +174,10 @@ def _refuse_malformed(said: Said) -> None:
             max(len(said.reason), len(said.passage)) > LONGEST_NOTE,
             f"a reason or passage has at most {thousands(LONGEST_NOTE)} characters",
         ),
-        ("\0" in said.reason + said.passage + said.key, "text must not hold the character 0"),
+        (
+            "\0" in said.reason + said.passage + said.key + (said.bucket or ""),
+            "text must not hold the character 0",
+        ),
     )
     for is_broken, message in rules:
         if is_broken:
@@ -249,7 +252,8 @@ def _refuse_other_bucket(work: Work, placed: JudgedPlace, said: Said) -> None:
 
 
 def _topic_of(work: Work, query: str) -> int | None:
-    return work.db.scalar(select(topic.c.id).where(work.own(topic), topic.c.query == query))
+    same = work.own(topic) & (topic.c.query == query)
+    return work.db.scalar(select(topic.c.id).where(same)) if query else None
 
 
 def _store(work: Work, placed: JudgedPlace, said: Said) -> tuple[int, int, bool]:

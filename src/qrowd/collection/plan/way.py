@@ -154,6 +154,10 @@ class Way:
         """What is wrong with a plan in this way of judging, beside what `limits` looks at."""
         yield from ()
 
+    def document_of(self, name: str) -> str:
+        """The document of a file that what is judged under a name is a part of."""
+        return name
+
     def prepare(self, plan: Plan, rows: CampaignRows, file: str = "plan") -> CampaignRows:
         """What is judged in this way of what files hold; an error where that cannot be.
 

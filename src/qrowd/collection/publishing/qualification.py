@@ -154,6 +154,12 @@ def question_form(work: Work) -> str:
     """The same as a QuestionForm of Mechanical Turk (Piazzon 2019, Figure 2.5): after each topic a
     question for every document, called `topic doc`, whose answers are the grades.
     """
+    if work.plan.test_ranks(elsewhere=True):
+        raise RuleError(
+            "not-allowed",
+            "a QuestionForm cannot ask for ranks; export a table, or set [qualification] ranks = "
+            '"never"',
+        )
     form, scale = Element("QuestionForm", xmlns=QUESTION_FORM), work.plan.scale
     table, told = task_table(work), ""
     rows = [dict(zip(table, values, strict=True)) for values in zip(*table.values(), strict=True)]

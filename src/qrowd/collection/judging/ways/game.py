@@ -97,7 +97,10 @@ class Game(Way):
 
     def unmeetable(self, rows: CampaignRows) -> Iterator[Complaint]:
         queries = Counter(" ".join(topic.query.lower().split()) for topic in rows.topics)
-        twice = [query for query, times in queries.items() if times > 1]
+        twice = [query for query, times in queries.items() if query and times > 1]
+        blank = sorted(topic.name for topic in rows.topics if not topic.query.strip())
+        if blank:
+            yield Complaint.of("files.topics", "office.plan.game.blank", topic=blank[0])
         if len(rows.topics) < self.buckets:
             yield Complaint.of("files.topics", "office.plan.game.topics", n=len(rows.topics))
         if twice:
@@ -147,6 +150,7 @@ class Game(Way):
             name, on = f"{topic.name}{MADE}", plan.scale.grades[-1]
             parts[name] = sentences(topic.description)
             known += [GoldRow(topic.name, part, on) for part in _names(name, parts)]
+        again = _repeated(parts)
         keywords = Keywords(" ".join(part) for part in parts.values())
         return replace(
             rows,
@@ -154,16 +158,28 @@ class Game(Way):
                 DocumentRow(name, text.encode(), keywords.of(text))
                 for document, part in parts.items()
                 for name, text in numbered(document, part).items()
+                if name not in again
             ],
-            pool=[(topic, part) for topic, name in rows.pool for part in _names(name, parts)],
-            gold=known,
-            qualification=list(_known(plan, rows.qualification, parts)),
+            pool=[
+                (topic, part)
+                for topic, name in rows.pool
+                for part in _names(name, parts)
+                if part not in again
+            ],
+            gold=[row for row in known if row.document not in again],
+            qualification=[
+                row for row in _known(plan, rows.qualification, parts) if row.document not in again
+            ],
             priorities={
                 (topic, part): priority
                 for (topic, name), priority in rows.priorities.items()
                 for part in _names(name, parts)
+                if part not in again
             },
         )
+
+    def document_of(self, name: str) -> str:
+        return document_of(name)
 
     # --- answers ----------------------------------------------------------------------------------
 
@@ -221,6 +237,21 @@ def document_of(name: str) -> str:
 def _names(document: str, parts: Mapping[str, Sequence[str]]) -> list[str]:
     """The names of its sentences; its own, so that it is missed, where there is no document."""
     return list(numbered(document, parts[document])) if document in parts else [document]
+
+
+def _repeated(parts: Mapping[str, Sequence[str]]) -> set[str]:
+    """The names of sentences that stood in a document before, such as a notice on every page.
+
+    Nobody reads a text twice: they would close the sets that they are in.
+    """
+    seen: set[str] = set()
+    again = set()
+    for document, part in parts.items():
+        for name, text in numbered(document, part).items():
+            if text in seen:
+                again.add(name)
+            seen.add(text)
+    return again
 
 
 def _sentences(row: DocumentRow) -> list[str]:

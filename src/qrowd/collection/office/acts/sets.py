@@ -382,7 +382,11 @@ class Rechecked:
             row.position: scale.gold_of(row.grade)
             for row in expert_sample.contested_gold(work, set_id)
         }
-        outcomes = checked_again(work, set_id, grades)
+        outcomes = {
+            number: passing
+            for number, passing in checked_again(work, set_id, grades).items()
+            if worker_of(work, by_id(work, number).worker_id).forgotten_at is None
+        }
         columns = [column.name for column in outcome.c if column.name != "id"]
         restored, sent_back, before, judges = [], [], [], set()
         for number, passing in outcomes.items():
@@ -391,8 +395,10 @@ class Rechecked:
             mine = [row for row in failed if row.set_id == set_id and row.check in names]
             before += [{name: getattr(row, name) for name in columns} for row in mine]
             actions = {row.action for row in mine}
-            judges.add(assigned.worker_id)
-            if len(failed) > len(mine):
+            left = [row for row in failed if row not in mine and row.action not in ("none", "stop")]
+            if not any(row.set_id == set_id for row in left):
+                judges.add(assigned.worker_id)
+            if left:
                 continue  # it fails another check all the same
             if assigned.state == "excluded" and actions & {"exclude", "screen-out", SURELY}:
                 restored.append(assigned)
