@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -173,3 +174,27 @@ def test_requests_of_another_project_are_refused_and_own_ones_kept(
     code, _, error = run(capsys, *convert, "--like", str(like))
     assert code == 1
     assert "is it another project's?" in error
+
+
+@pytest.mark.filterwarnings("ignore::qrowd.errors.DataWarning")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "merge mv words.tsv --probabilities p.tsv",
+        "judges words.tsv --human words.qrels",
+        "evaluate --runs words.run --judgements words.tsv --method mv --human words.qrels "
+        "--sampled random",
+    ],
+)
+def test_labels_without_an_order_are_refused_where_relevance_is_meant(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = ["t1\td1\ta\tja", "t1\td1\tb\tja", "t1\td2\ta\tnein", "t2\td3\ta\tnein"]
+    Path("words.tsv").write_text("\n".join(["topic\tdoc\tassessor\tgrade", *rows]) + "\n")
+    Path("words.qrels").write_text("t1 0 d1 ja\nt1 0 d2 nein\n")
+    Path("words.run").write_text("t1 Q0 d1 1 2 r\nt1 Q0 d2 2 1 r\n")
+    code, _, said = run(capsys, *shlex.split(line))
+    assert code == 1
+    assert "needs grades that have an order" in said
+    assert not Path("p.tsv").exists()

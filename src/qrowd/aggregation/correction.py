@@ -99,6 +99,7 @@ def correct(
     Corrected(P@10: 5 runs by ppi, 120 of 480 pairs judged by a human)
     """
     require_choice("method", method, METHODS)
+    machine.scale.require_order("a correction of scores")
     chosen = measures_of(measures)
     require_choice("over", over, tuple(OVER))
     sample = _labels(human, machine, sampled)

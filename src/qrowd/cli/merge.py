@@ -116,6 +116,8 @@ def _merge(
             say(f"{len(texts.missing)} documents without text {fate}: {first}")
         crowd = texts.judgements
         given = replace(given, documents=texts.documents, gold=texts.gold)
+    if probabilities:
+        crowd.scale.require_order("a file of probabilities")
     with iterations(card.id, sampled=card.sampled) as progress:
         merged: q.Merged = method.fit(crowd, replace(given, progress=progress))
     doubts = [] if quiet() and not as_json else _doubts(crowd, card)

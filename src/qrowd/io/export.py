@@ -8,6 +8,7 @@ topics and documents, under the name that `--to` knows. Those that go back into 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -137,7 +138,8 @@ def _labels(
     if isinstance(noun, Judgements):
         grade = np.array(noun.scale.grades)[noun.grade]
         by = noun.assessors.names[noun.assessor].tolist()
-        seconds = chance if noun.seconds is None else noun.seconds.tolist()
+        if noun.seconds is not None:
+            seconds = [None if math.isnan(each) else each for each in noun.seconds.tolist()]
         lost = [name for name in ("weight", "time") if getattr(noun, name) is not None]
         if lost:
             say(f"the file cannot hold {' and '.join(lost)} of judgements: left out")

@@ -106,7 +106,7 @@ def table_of(evidence: Evidence, enough: int = ENOUGH, level: float = 0.9) -> As
         "informedness": suspicion.informedness,
         "reference": suspicion.reference,
         "agreement": evidence.agreement,
-        "says_relevant": evidence.says_relevant,
+        **({} if judgements.scale.words else {"says_relevant": evidence.says_relevant}),
         **_gold_columns(evidence, level),
     }
     if evidence.by_merged is not None:
