@@ -96,7 +96,7 @@ def _seconds(work: Work, row: PlacedSet) -> float:
         batch = select(place.c.id, judging_set.c.size).select_from(PLACED_SETS)
         places = work.db.execute(batch.where(place.c.assignment_id == row.assignment_id)).all()
         total = select(spent).where(event.c.place_id.in_([number for number, _ in places]))
-        return work.number(total) / 1000 / sum(size for _, size in places)
+        return work.number(total) / 1000 / sum(int(size) for _, size in places)
     judged = [at for at, said in answers_of(work, row.id).items() if at and said.kind != "broken"]
     if work.plan.checks.seconds_for == "set" or not judged:  # of two that are compared, no one has
         return work.number(select(spent).where(event.c.place_id == row.id)) / 1000 / row.size
