@@ -10,20 +10,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import select
-
-from qrowd.collection.database.schema import (
-    PLACED_ANSWERS,
-    Assignment,
-    assignment,
-    event,
-    gold,
-    member,
-    place,
-)
-from qrowd.collection.database.store import Work
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.sections import Pay, Plan
@@ -32,6 +20,10 @@ from qrowd.content.sentences import FEWEST_WORDS, Keywords, numbered, sentences,
 from qrowd.data.topics import Topic
 from qrowd.errors import RuleError
 from qrowd.io.markup import plain, without, without_comments
+
+if TYPE_CHECKING:
+    from qrowd.collection.database.schema import Assignment
+    from qrowd.collection.database.store import Work
 
 KNOWN, AGREED = 10, 5  # points for a known sentence, and for saying what most said before
 USUAL_SECONDS, MOST_SECONDS = 6, 10  # that a sentence takes
@@ -192,6 +184,18 @@ class Game(Way):
         """For known sentences, and for what most of those said who had finished before; never
         for speed.
         """
+        # the names of ways are known without a database, for plans
+        from sqlalchemy import select
+
+        from qrowd.collection.database.schema import (
+            PLACED_ANSWERS,
+            assignment,
+            event,
+            gold,
+            member,
+            place,
+        )
+
         a, e, m = assignment.c, event.c, member.c
         query = (
             select(a.id, a.finished_at, a.worker_id, m.pair_id, e.grade, gold.c.grade, place.c.kind)
