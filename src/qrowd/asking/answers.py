@@ -121,7 +121,7 @@ def _by_keys(said: str, prompt: Prompt) -> _Read:
         if type(grade) is not int:
             return _unreadable(said)
         if grade not in prompt.scale:
-            return None, reason, f"unreadable: {grade} is no grade of the scale"
+            return _in_scale(grade, prompt)
         grades[key] = grade
     return _combined(grades, prompt), reason, ""
 

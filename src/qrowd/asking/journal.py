@@ -61,10 +61,6 @@ class Journal:
     def __contains__(self, key: str) -> bool:
         return key in self._answers
 
-    def is_missing(self, key: str) -> bool:
-        """Whether it was answered, but not with a grade."""
-        return key in self._missing
-
     def forget_missing(self) -> None:
         """What is missing is asked again."""
         for key in self._missing:

@@ -212,7 +212,7 @@ def command(
             for each in (session, made):
                 if each.items and not stopped:
                     number = each.estimate().questions
-                    progress = _Progress(number, journal.spent, cap)
+                    progress = _Progress(number, cap)
                     try:
                         stopped = each.ask(endpoint or "", limits, key, progress)
                     except InputError as error:  # what was paid is saved first
@@ -320,7 +320,7 @@ def _parameters(given: Sequence[str]) -> dict[str, Any]:
 class _Progress:
     """How far it is, what it has cost and how long it takes, on stderr."""
 
-    def __init__(self, number: int, before: float, cap: float | None) -> None:
+    def __init__(self, number: int, cap: float | None) -> None:
         self.number, self.cap = number, cap
         self.started = self.shown = time.monotonic()
 
