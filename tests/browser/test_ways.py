@@ -112,6 +112,24 @@ def test_plain_grades_by_touch_alone(browser: Browser, tmp_path: Path) -> None:
         page.context.close()
 
 
+def test_from_one_batch_to_the_next_at_once(browser: Browser, tmp_path: Path) -> None:
+    made = material(topics=3, pool=3, gold_sets=0)
+    with serve_campaign(tmp_path, plan("grades"), made) as site:
+        page = phone(browser)
+        begin(page, site.link)
+        judge_all(page, 6)
+        saved(page)
+        page.get_by_role("button", name="Finish, then the next batch").tap()
+        expect(page.locator(".notes")).to_contain_text("that went well")
+        expect(page.locator(".where")).to_contain_text("Topic 1 of 1 · document 1 of 3")
+        judge_all(page, 3)
+        saved(page)
+        page.get_by_role("button", name="Finish, then the next batch").tap()
+        expect(page.get_by_role("heading", level=1)).to_contain_text("that went well")
+        assert len(site.events()) == 9
+        page.context.close()
+
+
 def test_free_ranks_must_fit_the_grades(browser: Browser, tmp_path: Path) -> None:
     made = material(topics=1, pool=3, gold_sets=0)
     with serve_campaign(tmp_path, plan("free-ranks"), made) as site:

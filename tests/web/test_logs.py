@@ -235,7 +235,7 @@ def test_robots_of_a_dry_run_are_not_logged(
 
     for name in ("open_draft", "plan_of", "parse_plan", "read_plan_files"):
         monkeypatch.setattr(tasks, name, lambda *_: SimpleNamespace(plan=None, plan_path=None))
-    monkeypatch.setattr(tasks, "try_out", judged)
+    monkeypatch.setattr("qrowd.web.robots.rehearsal.try_out", judged)
     store = server.site.store
     with store.transaction() as db:
         parameters = {"version": 1, "crowd": "mixed", "per_hour": 1}

@@ -96,6 +96,7 @@ RULES = {
         POST /api/campaigns/{name}/judging/appeal
         POST /api/campaigns/{name}/judging/ask-again
         POST /api/campaigns/{name}/judging/batches/{key}/appeal
+        POST /api/campaigns/{name}/judging/batches/{key}/end
         POST /api/campaigns/{name}/judging/batches/{key}/finish
         POST /api/campaigns/{name}/judging/batches/{key}/return
         POST /api/campaigns/{name}/judging/batches/{key}/submit

@@ -49,6 +49,20 @@ def test_from_the_link_to_the_pay(server: Server) -> None:
     assert again == ended
 
 
+def test_the_end_of_a_batch_and_the_next_one_are_one_request(server: Server) -> None:
+    ann = server.worker("ann")
+    batch = server.client.post(f"{API}/judging/next", headers=ann).json()["batch"]
+    end = f"{API}/judging/batches/{batch['key']}/end"
+    refused = server.client.post(end, json={"go_on": True}, headers=ann)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "incomplete")
+    judge(server, ann, batch)
+    reply = server.client.post(end, json={"go_on": True}, headers=ann).json()
+    assert (reply["ended"]["state"], reply["ended"]["earned"]) == ("accepted", 100)
+    following = server.client.post(f"{API}/judging/next", headers=ann).json()["batch"]
+    assert reply["batch"] == following
+    assert following["key"] != batch["key"]
+
+
 def test_a_number_comes_back_as_it_was_sent(tmp_path: Path) -> None:
     plan = PLAN.replace("[sets]", 'way = "slider"\n[scale]\ncuts = [34, 67]\n[sets]')
     with make_server(tmp_path, plan=plan) as server:

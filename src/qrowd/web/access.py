@@ -160,8 +160,12 @@ _CAMPAIGN = select(campaign.c.id).where(campaign.c.name == bindparam("name"))
 def bearer_of(store: Store, plain: str) -> Bearer:
     """Who has this token; an error where nobody has, or it is no longer good."""
     with store.snapshot() as db:
-        row = OwnedToken.row(db, _TOKEN, {"hash": hashed(plain)})
-    over = row is not None and row.expires_at is not None and row.expires_at <= store.clock()
+        return _bearer(db, store.clock(), plain)
+
+
+def _bearer(db: Connection, now: int, plain: str) -> Bearer:
+    row = OwnedToken.row(db, _TOKEN, {"hash": hashed(plain)})
+    over = row is not None and row.expires_at is not None and row.expires_at <= now
     if row is None or over or row.revoked_at is not None:
         raise RuleError("no-sign-in", "this sign-in is not valid any more; please sign in again")
     return Bearer(
@@ -179,13 +183,12 @@ def bearer_of(store: Store, plain: str) -> Bearer:
     )
 
 
-def as_member(store: Store, bearer: Bearer, number: int, role: str) -> Bearer:
+def as_member(db: Connection, bearer: Bearer, number: int, role: str) -> Bearer:
     """Who asks, with the role that the account has in this campaign, if it has one there."""
     if not bearer.plain_account:
         return bearer
     mine = (member_role.c.account_id == bearer.account) & (member_role.c.campaign_id == number)
-    with store.snapshot() as db:
-        rows = {row.role: row for row in MemberRole.rows(db, select(member_role).where(mine))}
+    rows = {row.role: row for row in MemberRole.rows(db, select(member_role).where(mine))}
     if not rows:
         return bearer
     row = rows.get(role) or next(iter(rows.values()))
@@ -216,6 +219,11 @@ def settings_of(request: Request) -> Settings:
 
 def signed_in(request: Request) -> Bearer:
     """Who asks; an error where nobody is signed in, or the request may be forged."""
+    return bearer_of(store_of(request), sent_token(request))
+
+
+def sent_token(request: Request) -> str:
+    """The token that came with a request; an error where none did, or it may be forged."""
     plain = header_token(request)
     if plain is None:
         plain = cookie_token(request)
@@ -223,7 +231,7 @@ def signed_in(request: Request) -> Bearer:
             raise RuleError("no-sign-in", "please sign in, or open your link again")
         if request.method not in SAFE_METHODS:
             refuse_forged(request, plain, request.headers.get(FORGERY_HEADER, ""))
-    return bearer_of(store_of(request), plain)
+    return plain
 
 
 def header_token(request: Request) -> str | None:
@@ -317,10 +325,16 @@ class Member:
 def member_of(store: Store, bearer: Bearer, name: str, role: str, scope: str) -> Member:
     """Somebody in a campaign; an error unless it is this role, with this scope."""
     with store.snapshot() as db:
-        number = db.scalar(_CAMPAIGN, {"name": name})
+        return _member_in(db, store, bearer, name, role, scope)
+
+
+def _member_in(
+    db: Connection, store: Store, bearer: Bearer, name: str, role: str, scope: str
+) -> Member:
+    number = db.scalar(_CAMPAIGN, {"name": name})
     if number is None:
         raise RuleError("not-found", "there is no such campaign")
-    bearer = as_member(store, bearer, number, role)
+    bearer = as_member(db, bearer, number, role)
     if bearer.campaign != number and not bearer.administrator:
         raise RuleError("not-found", "there is no such campaign")
     if bearer.role != role:
@@ -334,7 +348,10 @@ def _member(role: str, scope: str) -> Any:
     """A dependency: only this role, with this scope, in the campaign of the route's `name`."""
 
     def check(name: str, request: Request) -> Member:
-        return member_of(store_of(request), signed_in(request), name, role, scope)
+        store, plain = store_of(request), sent_token(request)
+        with store.snapshot() as db:
+            bearer = _bearer(db, store.clock(), plain)
+            return _member_in(db, store, bearer, name, role, scope)
 
     return Depends(check)
 

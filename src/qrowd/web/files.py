@@ -7,13 +7,15 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from qrowd.collection.database.store import Store, Work
 from qrowd.errors import RuleError
 from qrowd.io.source import refuse_bomb
-from qrowd.web.access import Member
 from qrowd.web.settings import Settings
+
+if TYPE_CHECKING:
+    from qrowd.web.access import Member
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""Running the application: uvicorn's processes, and one process for background jobs."""
+"""Running the application: uvicorn's processes, and one process for background jobs.
+
+Only a process that answers requests imports the application: the one that looks after several of
+them, and the one for jobs, have no use for it, nor for the 40 MB that it takes.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +15,18 @@ import sys
 import threading
 from multiprocessing.synchronize import Event
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import uvicorn
-from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
 from qrowd.collection.database.opening import open_store
 from qrowd.web import logs
-from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 HEADER_SECONDS = 30.0  # a request's headers come within these, or twice as many
 START_SECONDS = 60  # uvicorn's 5 are too few on a busy machine: it would end each before it began
@@ -42,6 +47,8 @@ def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
     options: dict[str, Any] = {"host": host, "port": port, "http": PatientProtocol, **quiet}
     with JobsProcess(settings):
         if processes == 1:
+            from qrowd.web.app import make_app
+
             uvicorn.run(make_app(settings), **options)
             return
         for field in _SHARED:
@@ -94,6 +101,8 @@ def listening_socket(config: uvicorn.Config) -> socket.socket:
 
 def app_of_environment() -> FastAPI:
     """The application of one of several processes, which learn their settings this way."""
+    from qrowd.web.app import make_app
+
     folder, *others = (os.environ[f"QROWD_{field.upper()}"] for field in _SHARED)
     settings = Settings.of_folder(Path(folder), *others)
     logs.set_up(settings.log_level, settings.log_format)

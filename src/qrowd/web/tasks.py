@@ -47,7 +47,6 @@ from qrowd.web import findings, jobs, pictures
 from qrowd.web.files import CampaignFiles, drafts_in
 from qrowd.web.judgements import DRAWS, MEASURES, figures_of, merged, merger_of, taken_from
 from qrowd.web.next_sets import choose
-from qrowd.web.robots.rehearsal import try_out
 from qrowd.web.settings import Settings
 
 SWEEP_EVERY = 20.0  # seconds
@@ -171,6 +170,8 @@ def _release(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
 
 def _rehearsal(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
     """A dry run of a draft, by robots."""
+    from qrowd.web.robots.rehearsal import try_out  # the whole application, for this job alone
+
     draft = open_draft(drafts_in(files.folder), parameters["draft"], parameters["version"])
     logging.disable(logging.INFO)  # requests and acts of robots, in a campaign that is thrown away
     try:

@@ -119,7 +119,7 @@ class Work:
         """Add a row, of this campaign where the table says of which; its number."""
         if "campaign_id" in table.c:
             columns["campaign_id"] = self.campaign
-        return new_id(self.db.execute(sa.insert(table).values(**columns)))
+        return new_id(self.db.execute(sa.insert(table), columns))
 
     def insert_all(self, table: sa.Table, rows: Sequence[Mapping[str, Any]]) -> None:
         """Add rows like `insert`, a chunk at a time; none is fine too."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, Select, bindparam, func, select
 
 from qrowd.collection.books import ledger
 from qrowd.collection.database import schema
@@ -24,18 +24,24 @@ from qrowd.collection.plan.sections import DAY, HOUR, MINUTE
 from qrowd.errors import RuleError
 
 _MISSING = "there is no such batch here"
+# statements of every batch, built once: building them anew takes longer than running them
+_BY_KEY = select(assignment).where(
+    assignment.c.key == bindparam("key"), assignment.c.worker_id == bindparam("worker")
+)
+_BY_ID = select(assignment).where(
+    assignment.c.id == bindparam("number"), assignment.c.campaign_id == bindparam("campaign")
+)
 
 
 def by_key(work: Work, worker_id: int, key: str) -> Assignment:
     """A worker's own assignment by its random name."""
-    mine = (assignment.c.key == key) & (assignment.c.worker_id == worker_id)
-    return work.existing(select(assignment).where(mine), _MISSING, Assignment)
+    return work.existing(_BY_KEY, _MISSING, Assignment, {"key": key, "worker": worker_id})
 
 
 def by_id(work: Work, number: int) -> Assignment:
     """An assignment of this campaign by its number."""
-    own = (assignment.c.id == number) & work.own(assignment)
-    return work.existing(select(assignment).where(own), _MISSING, Assignment)
+    values = {"number": number, "campaign": work.campaign}
+    return work.existing(_BY_ID, _MISSING, Assignment, values)
 
 
 # --- leases ---------------------------------------------------------------------------------------

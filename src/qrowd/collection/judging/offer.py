@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
@@ -109,9 +109,9 @@ class Body:
 def show(work: Work, assigned: schema.Assignment) -> Offer:
     """An assignment as its worker sees it."""
     kind = "judge" if assigned.kind == "second" else assigned.kind
-    own = own_revisions(func.count(), place.c.assignment_id == assigned.id)
-    if kind == "review" and work.number(own):
-        kind = "revision"
+    if kind == "review":
+        own = own_revisions(func.count(), place.c.assignment_id == assigned.id)
+        kind = "revision" if work.number(own) else "review"
     sets = [_shown(work, row) for row in places_of(work, assigned)]
     if work.plan.way.buckets:
         sets = _with_buckets(work, sets, random.Random(assigned.key))
@@ -137,13 +137,14 @@ class PlacedSet(schema.Place):
 
 _T = topic.c
 _TOPICS = select(_T.query, _T.description, _T.narrative, _T.category, _T.language).order_by(_T.id)
+_TOPIC = _TOPICS.where(_T.id == bindparam("topic"))
 PLACES = select(*place.c, judging_set.c.topic_id, judging_set.c.size).select_from(PLACED_SETS)
+_PLACES_OF = PLACES.where(place.c.assignment_id == bindparam("number")).order_by(place.c.ordinal)
 
 
 def places_of(work: Work, assigned: schema.Assignment) -> list[PlacedSet]:
     """The places of an assignment in their order."""
-    mine = place.c.assignment_id == assigned.id
-    return work.rows(PLACES.where(mine).order_by(place.c.ordinal), PlacedSet)
+    return work.rows(_PLACES_OF, PlacedSet, {"number": assigned.id})
 
 
 def _shown(work: Work, row: PlacedSet) -> ShownSet:
@@ -156,7 +157,7 @@ def _shown(work: Work, row: PlacedSet) -> ShownSet:
         ranking = replace(ranking, ranks=tuple(ranking.ranks[at - 1] for at in order))
     return ShownSet(
         key=row.key,
-        topic=TopicText(*work.db.execute(_TOPICS.where(topic.c.id == row.topic_id)).one()),
+        topic=TopicText(*work.db.execute(_TOPIC, {"topic": row.topic_id}).one()),
         documents=tuple(
             ShownDocument(at, *documents[position], answers.get(position), reviewed.get(position))
             for at, position in enumerate(order, 1)
@@ -190,27 +191,30 @@ def order_of(shown: str) -> list[int]:
     return [int(position) for position in shown.split()]
 
 
+_TITLES = (
+    select(member.c.position, document.c.title, document.c.media_type)
+    .select_from(PAIR_DOCUMENTS.join(member, member.c.pair_id == pair.c.id))
+    .where(member.c.set_id == bindparam("set"))
+)
+
+
 def _documents(work: Work, set_id: int) -> dict[int, tuple[str, str]]:
-    query = (
-        select(member.c.position, document.c.title, document.c.media_type)
-        .select_from(PAIR_DOCUMENTS.join(member, member.c.pair_id == pair.c.id))
-        .where(member.c.set_id == set_id)
-    )
-    return {at: (title, media_type) for at, title, media_type in work.db.execute(query)}
+    rows = work.db.execute(_TITLES, {"set": set_id})
+    return {at: (title, media_type) for at, title, media_type in rows}
 
 
-_ANSWERS = select(event).select_from(CURRENT_ANSWERS)
+_STANDING = (answer.c.place_id == bindparam("place")) & (event.c.kind != "clear")
+_ANSWERS = select(event).select_from(CURRENT_ANSWERS).where(_STANDING)
 
 
 def answers_of(work: Work, place_id: int) -> dict[int, Answered]:
     """The answers that count now, by position in the set; 0 is the set's ranking."""
-    stands = (answer.c.place_id == place_id) & (event.c.kind != "clear")
-    buckets = {}
+    buckets, mine = {}, {"place": place_id}
     if work.plan.way.buckets:
         chosen = CURRENT_ANSWERS.join(bucket, bucket.c.event_id == event.c.id)
         named = chosen.outerjoin(topic, topic.c.id == bucket.c.topic_id)
         query = select(event.c.id, func.coalesce(topic.c.query, "")).select_from(named)
-        buckets = dict(work.db.execute(query.where(stands)).all())
+        buckets = dict(work.db.execute(query.where(_STANDING), mine).all())
     return {
         row.position: Answered(
             event=row.id,
@@ -220,7 +224,7 @@ def answers_of(work: Work, place_id: int) -> dict[int, Answered]:
             value=row.value,
             bucket=buckets.get(row.id),
         )
-        for row in work.rows(_ANSWERS.where(stands), schema.Event)
+        for row in work.rows(_ANSWERS, schema.Event, mine)
     }
 
 
@@ -233,20 +237,26 @@ def notes_of(work: Work, events: list[int]) -> dict[int, list[tuple[str, str]]]:
     return notes
 
 
+_PAIR = select(member.c.pair_id).where(
+    member.c.set_id == bindparam("set"), member.c.position == bindparam("position")
+)
+_OWN_PLACE = select(place).where(
+    place.c.key == bindparam("key"), place.c.worker_id == bindparam("worker")
+)
+
+
 def body_of(work: Work, worker_id: int, place_key: str, position: int) -> Body:
     """The document at a position of a set that was given to this worker."""
     missing = "there is no such document in your batch"
     placed, in_set = place_and_position(work, worker_id, place_key, position, missing)
-    at = (member.c.set_id == placed.set_id) & (member.c.position == in_set)
-    return document_of(work, work.number(select(member.c.pair_id).where(at)))
+    return document_of(work, work.number(_PAIR, {"set": placed.set_id, "position": in_set}))
 
 
 def place_and_position(
     work: Work, worker_id: int, key: str, position: int, missing: str
 ) -> tuple[schema.Place, int]:
     """A worker's own place, and the position in its set of what is shown at `position`."""
-    mine = (place.c.key == key) & (place.c.worker_id == worker_id)
-    placed = work.existing(select(place).where(mine), missing, schema.Place)
+    placed = work.existing(_OWN_PLACE, missing, schema.Place, {"key": key, "worker": worker_id})
     order = order_of(placed.shown)
     if not 1 <= position <= len(order):
         raise RuleError("not-found", missing)
@@ -257,11 +267,16 @@ class _FullDocument(schema.Document):
     body: bytes | None
 
 
-_DOCUMENTS = select(*document.c, content.c.body).select_from(with_contents(PAIR_DOCUMENTS))
+_DOCUMENT = (
+    select(*document.c, content.c.body)
+    .select_from(with_contents(PAIR_DOCUMENTS))
+    .where(pair.c.id == bindparam("pair"), pair.c.campaign_id == bindparam("campaign"))
+)
 
 
 def document_of(work: Work, pair_id: int) -> Body:
     """The document of a pair of this campaign."""
-    own = _DOCUMENTS.where(pair.c.id == pair_id, work.own(pair))
-    row = work.existing(own, "there is no such document in this campaign", _FullDocument)
+    values = {"pair": pair_id, "campaign": work.campaign}
+    missing = "there is no such document in this campaign"
+    row = work.existing(_DOCUMENT, missing, _FullDocument, values)
     return Body(row.title, row.url, row.media_type, row.body or b"", row.content or "")

@@ -1,6 +1,7 @@
 """What a worker does next: the open batch, an expired one again, the qualification, or a new one.
 
     next_batch(work, worker_id) -> Offer | Nothing
+    end_batch(work, worker_id, key, go_on) -> Ending     the end of a batch and the next one at once
 
 `Offer` is all that a page needs, under random names: which sets are gold cannot be told from it.
 """
@@ -11,18 +12,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, exists, select
+from sqlalchemy import ColumnElement, bindparam, exists, select
 
 from qrowd.collection.books import ledger, notices
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import PLACED_SETS, assignment, judging_set, place
 from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Work
-from qrowd.collection.judging import gold, hierarchy, peer_review, picks
+from qrowd.collection.judging import gold, hierarchy, peer_review, picks, submission
 from qrowd.collection.judging.assignments import lease, move
 from qrowd.collection.judging.hierarchy import Standing
 from qrowd.collection.judging.offer import Offer, show
-from qrowd.collection.judging.submission import sweep
+from qrowd.collection.judging.submission import Ended, Finished
 from qrowd.collection.people import workers
 from qrowd.collection.plan.composition import hide
 
@@ -54,7 +55,7 @@ def _nothing(code: str) -> Nothing:
 
 def next_batch(work: Work, worker_id: int) -> Offer | Nothing:
     """The batch that a worker should work on now."""
-    sweep(work)
+    submission.sweep(work)
     if work.state != "running":
         return _nothing("not-running")
     state = str(workers.worker_of(work, worker_id).state)
@@ -113,27 +114,65 @@ def _judged_by(worker_id: int) -> ColumnElement[bool]:
     return (assignment.c.worker_id == worker_id) & (assignment.c.kind == "judge")
 
 
+_OWN = select(assignment).where(assignment.c.worker_id == bindparam("worker"))
+_OPEN_BATCH = (
+    _OWN.where(assignment.c.kind != "expert", assignment.c.state.in_(OPEN))
+    .order_by(assignment.c.id)
+    .limit(1)
+)
+_WANTED = exists().where(
+    place.c.assignment_id == assignment.c.id,
+    place.c.kind == "count",
+    judging_set.c.id == place.c.set_id,
+    judging_set.c.held < judging_set.c.target,
+    judging_set.c.open == 1,
+)
+_EXPIRED = _OWN.where(
+    assignment.c.state == "expired", (assignment.c.kind != "judge") | _WANTED
+).order_by(assignment.c.id)
+
+
 def _open(work: Work, worker_id: int) -> schema.Assignment | None:
-    mine = (assignment.c.worker_id == worker_id) & (assignment.c.kind != "expert")
-    query = select(assignment).where(mine, assignment.c.state.in_(OPEN))
-    return work.row(query.order_by(assignment.c.id).limit(1), schema.Assignment)
+    return work.row(_OPEN_BATCH, schema.Assignment, {"worker": worker_id})
 
 
 def _again(work: Work, worker_id: int) -> schema.Assignment | None:
     """The worker's oldest expired batch that still has a place that is wanted."""
-    room = exists().where(
-        place.c.assignment_id == assignment.c.id,
-        place.c.kind == "count",
-        judging_set.c.id == place.c.set_id,
-        judging_set.c.held < judging_set.c.target,
-        judging_set.c.open == 1,
-    )
-    mine = (assignment.c.worker_id == worker_id) & (assignment.c.state == "expired")
-    query = select(assignment).where(mine, (assignment.c.kind != "judge") | room)
-    for assigned in work.rows(query.order_by(assignment.c.id), schema.Assignment):
+    for assigned in work.rows(_EXPIRED, schema.Assignment, {"worker": worker_id}):
         if assigned.promised or ledger.affordable(work, assigned.pay):
             return move(work, assigned, "offer again")
     return None
+
+
+@dataclass(frozen=True)
+class Ending:
+    """The end of a batch. `ended` is None where something is to be read before it is handed in;
+    `batch` or `nothing` is what comes next, where that was asked for and nothing is to be read.
+    """
+
+    finished: Finished
+    ended: Ended | None = None
+    batch: Offer | None = None
+    nothing: Nothing | None = None
+
+
+def end_batch(work: Work, worker_id: int, key: str, *, go_on: bool) -> Ending:
+    """Finish a batch, hand it in where nothing is to be read, and go on to the next one.
+
+    One transaction instead of four: with short batches, everybody waits for them. Again for a
+    batch that was handed in: the same result.
+    """
+    finished = submission.finish(work, worker_id, key)
+    if finished.is_to_be_read:
+        return Ending(finished)
+    ended = submission.submit(work, worker_id, key)
+    # a test's result, and points, are read as well; the next batch would be reserved meanwhile
+    if not go_on or ended.qualified is not None or finished.points is not None:
+        return Ending(finished, ended)
+    following = next_batch(work, worker_id)
+    if isinstance(following, Nothing):
+        return Ending(finished, ended, nothing=following)
+    return Ending(finished, ended, batch=following)
 
 
 # --- qualification --------------------------------------------------------------------------------

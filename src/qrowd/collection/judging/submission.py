@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, distinct, func, or_, select
+from sqlalchemy import ColumnElement, bindparam, distinct, func, select
 
 from qrowd.collection.books import ledger, notices
 from qrowd.collection.database.schema import (
@@ -47,6 +47,11 @@ class Finished:
     missed: tuple[checks.Missed, ...]
     lessons: tuple[hierarchy.Lesson, ...] = ()
     points: Points | None = None
+
+    @property
+    def is_to_be_read(self) -> bool:
+        """Whether there is something to tell before the batch is handed in, or why it cannot be."""
+        return bool(self.failed or self.missed or self.lessons)
 
 
 @dataclass(frozen=True)
@@ -141,9 +146,11 @@ def ended(work: Work, assigned: Assignment) -> Ended:
 
 def _warned(work: Work, assigned: Assignment) -> bool:
     """Whether one more failure of the checks that this batch failed screens its worker out."""
-    last = _failures(work, assigned.worker_id) + 1 >= work.plan.checks.screen_out_after
+    if assigned.state != "excluded":
+        return False
     actions = {row.action for row in failed_outcomes(work, assigned)}
-    return assigned.state == "excluded" and "screen-out" in actions and last
+    last = _failures(work, assigned.worker_id) + 1 >= work.plan.checks.screen_out_after
+    return "screen-out" in actions and last
 
 
 def apply_outcome(work: Work, assigned: Assignment) -> Assignment:
@@ -173,12 +180,17 @@ def apply_outcome(work: Work, assigned: Assignment) -> Assignment:
     return move(work, assigned, "accept") if automatic else assigned
 
 
+_FAILED = select(outcome).where(
+    outcome.c.assignment_id.in_(bindparam("batches", expanding=True)),
+    outcome.c.passed == 0,
+    outcome.c.set_id.is_not(None) | (outcome.c.action == SURELY),
+    STANDING_OUTCOME,
+)
+
+
 def failed_outcomes(work: Work, *batches: Assignment) -> list[Outcome]:
     """The stored outcomes of checks that failed."""
-    numbers = [batch.id for batch in batches]
-    mine = outcome.c.assignment_id.in_(numbers) & (outcome.c.passed == 0)
-    known = outcome.c.set_id.is_not(None) | (outcome.c.action == SURELY)
-    return work.rows(select(outcome).where(mine, known, STANDING_OUTCOME), Outcome)
+    return work.rows(_FAILED, Outcome, {"batches": [batch.id for batch in batches]})
 
 
 def _failed_checks(work: Work, assigned: Assignment) -> tuple[str, ...]:
@@ -299,24 +311,30 @@ def _tries(work: Work, worker_id: int) -> int:
 # --- what time does -------------------------------------------------------------------------------
 
 
+_A = assignment.c
+# asked with every batch, so built once
+_OWN = select(assignment).where(_A.campaign_id == bindparam("campaign")).order_by(_A.id)
+_DUE = _OWN.where(_A.expires_at <= bindparam("now"), _A.state.in_(OPEN))
+# a promise is kept no longer where late answers or appeals are over
+_LAPSED = _OWN.where(
+    _A.promised > 0,
+    ((_A.state == "expired") & (_A.expires_at <= bindparam("late")))
+    | ((_A.state == "refused") & (_A.ended_at <= bindparam("appeals"))),
+)
+
+
 def sweep(work: Work) -> int:
     """Do what is due: expire, submit what was finished, give back promises; how many there were."""
-    a = assignment.c
-    own = select(assignment).where(work.own(assignment)).order_by(a.id)
-    due = work.rows(own.where(a.expires_at <= work.now, a.state.in_(OPEN)), Assignment)
+    values = {"campaign": work.campaign, "now": work.now}
+    due = work.rows(_DUE, Assignment, values)
     for assigned in due:
         if assigned.state == "active":
             move(work, assigned, "expire")
         else:
             apply_outcome(work, move(work, assigned, "submit"))
-    # a promise is kept no longer where late answers or appeals are over
-    late = work.now - round(work.plan.hit.late_hours * HOUR)
-    appeals = work.now - round(work.plan.pay.appeal_days * DAY)
-    unkept = or_(
-        (a.state == "expired") & (a.expires_at <= late),
-        (a.state == "refused") & (a.ended_at <= appeals),
-    )
-    lapsed = work.rows(own.where(a.promised > 0, unkept), Assignment)
+    values["late"] = work.now - round(work.plan.hit.late_hours * HOUR)
+    values["appeals"] = work.now - round(work.plan.pay.appeal_days * DAY)
+    lapsed = work.rows(_LAPSED, Assignment, values)
     for assigned in lapsed:
         ledger.release(work, assigned, "lapsed")
     return len(due) + len(lapsed)

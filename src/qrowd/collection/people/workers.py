@@ -12,7 +12,7 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import ColumnElement, func, select
+from sqlalchemy import ColumnElement, bindparam, func, select
 
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
@@ -142,10 +142,15 @@ def known_expert(work: Work, name: str) -> int:
     return work.number(select(worker.c.id).where(work.own(worker), same))
 
 
+_BY_ID = select(worker).where(
+    worker.c.campaign_id == bindparam("campaign"), worker.c.id == bindparam("number")
+)
+
+
 def worker_of(work: Work, worker_id: int) -> schema.Worker:
     """A worker of this campaign by id."""
-    query = select(worker).where(work.own(worker), worker.c.id == worker_id)
-    return work.existing(query, "there is no such worker in this campaign", schema.Worker)
+    values = {"number": worker_id, "campaign": work.campaign}
+    return work.existing(_BY_ID, "there is no such worker in this campaign", schema.Worker, values)
 
 
 def worker_by_number(work: Work, number: int) -> schema.Worker:

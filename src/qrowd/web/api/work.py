@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from qrowd.collection.judging import events, offer, queue, submission
 from qrowd.collection.judging.events import Said, Saved
 from qrowd.collection.judging.offer import Body, Offer
-from qrowd.collection.judging.queue import Nothing
+from qrowd.collection.judging.queue import Ending, Nothing
 from qrowd.collection.judging.submission import Ended, Finished
 from qrowd.collection.people import topic_questions, workers
 from qrowd.web.access import Worker
@@ -48,6 +48,12 @@ class Next(BaseModel):
 
     batch: Offer | None = None
     nothing: Nothing | None = None
+
+
+class Wish(BaseModel):
+    """Whether the next batch is wanted at once."""
+
+    go_on: bool = False
 
 
 class Terms(BaseModel):
@@ -140,6 +146,13 @@ def as_bytes(body: Body) -> Response:
     shown = media if media in PICTURES else "text/plain"
     headers = {**HARMLESS, "Cache-Control": "private, max-age=3600"}
     return Response(body.content, media_type=shown, headers=headers)
+
+
+@router.post("/batches/{key}/end")
+def end(key: Key, wish: Wish, worker: Worker) -> Ending:
+    """Finish a batch, hand it in where nothing is to be read, and go on if that is wanted."""
+    with worker.write() as work:
+        return queue.end_batch(work, worker.worker, key, go_on=wish.go_on)
 
 
 @router.post("/batches/{key}/finish")

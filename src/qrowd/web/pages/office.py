@@ -238,7 +238,7 @@ def _line(visit: Visit, row: Listed) -> dict[str, Any]:
     with visit.store.read(row.name) as work:
         money, pay = balance(work), work.plan.pay
         wanted, held, pending = coverage(work)
-        bearer = as_member(visit.store, visit.signed, work.campaign, "organiser")
+        bearer = as_member(work.db, visit.signed, work.campaign, "organiser")
         may_know = bearer.role == "organiser" and "read" in bearer.scopes
         return {
             "name": row.name,

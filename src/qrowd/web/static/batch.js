@@ -202,10 +202,13 @@ export class Batch {
     this.drawnSubject = null;
     this.topic.replaceChildren();
     const heading = h("h1", { tabindex: -1 }, t("end.title"));
-    const finish = mainButton(t("finish"), () => this.finish(finish));
+    const canGoOn = this.batch.kind !== "qualification" && !this.way.hasScore;
+    const goOn = canGoOn ? mainButton(t("finish.go-on"), () => this.finish(goOn, true)) : "";
+    const makeFinish = canGoOn ? button : mainButton;
+    const finish = makeFinish(t("finish"), () => this.finish(finish, false));
     const back = button(t("end.back"), () => this.go(this.index - 1));
     this.stage.replaceChildren(
-      h("section.end", heading, h("p", t("end.words")), h("div.actions", finish, back)),
+      h("section.end", heading, h("p", t("end.words")), h("div.actions", goOn, finish, back)),
     );
     this.bar.replaceChildren();
     heading.focus();
@@ -394,7 +397,7 @@ export class Batch {
     this.note(t("lease", { n: Math.max(1, minutes) }));
   }
 
-  async finish(pressed) {
+  async finish(pressed, goOn) {
     pressed.disabled = true;
     await outbox.flush();
     if (outbox.waiting().length) {
@@ -402,6 +405,6 @@ export class Batch {
       this.note(t("finish.waiting"));
       return;
     }
-    this.onFinish();
+    this.onFinish(goOn);
   }
 }

@@ -117,16 +117,21 @@ const next = step(async () => {
   if (!batch) {
     if (nothing.code === "consent") askConsent();
     else screens.nothing(nothing, next);
-    return;
+  } else if (batch.state === "finished") {
+    await review(batch, await call("GET", `/batches/${batch.key}/review`));
+  } else {
+    judge(batch);
   }
-  if (batch.state === "finished") {
-    await review(batch);
-    return;
-  }
-  current = new Batch(way, batch, { onFinish: () => finish(batch), onClose: showClosed });
+});
+
+function judge(batch) {
+  current = new Batch(way, batch, {
+    onFinish: (goOn) => finish(batch, goOn),
+    onClose: showClosed,
+  });
   current.receive({ state: "saved" });
   outbox.flush();
-});
+}
 
 function leaveBatch() {
   current = null;
@@ -138,21 +143,31 @@ function showClosed() {
   screens.trouble(t("closed.title"), t("closed.words"), mainButton(t("continue"), next));
 }
 
-const finish = step(async (batch) => {
+// Finishes, hands in where nothing is to be read, and goes on to the next batch: one request.
+const finish = step(async (batch, goOn) => {
+  let reply = null;
   try {
-    await call("POST", `/batches/${batch.key}/finish`);
+    reply = await call("POST", `/batches/${batch.key}/end`, { go_on: goOn });
   } catch (error) {
     if (error.code !== "incomplete") throw error;
     await next();
     return;
   }
-  await review(batch);
+  const { finished, ended, batch: following } = reply;
+  leaveBatch();
+  if (!ended) {
+    await review(batch, finished);
+  } else if (following) {
+    judge(following);
+    current.note(screens.outcomeNote(ended), 20);
+  } else {
+    screens.outcome(batch, ended, way.score(finished), next);
+  }
 });
 
 // What was missed; where nothing was, the batch is handed in at once.
-async function review(batch) {
+async function review(batch, result) {
   leaveBatch();
-  const result = await call("GET", `/batches/${batch.key}/review`);
   const toRead = result.missed.length + result.failed.length + result.lessons.length;
   const isClean = result.can_submit && !toRead;
   if (isClean) await submit(batch, result);

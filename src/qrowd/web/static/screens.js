@@ -265,6 +265,12 @@ function payWords(earned) {
   return about.pay ? t("outcome.unpaid") : "";
 }
 
+// How a batch ended, in short: for whoever judges the next one already.
+export function outcomeNote(ending) {
+  const [title, pay] = [t(`outcome.${ending.state}.title`), payWords(ending.earned)];
+  return [`${title}.`, pay].join(" ");
+}
+
 // `score`: what the batch brought beside pay, if anything.
 export function outcome(batch, ending, score, next) {
   const isTest = batch.kind === "qualification";

@@ -17,6 +17,9 @@ export class Way {
   // The name of the text that asks for an answer.
   question = "grades";
 
+  // Whether a batch brings something beside pay, which is read before the next one (`score`).
+  hasScore = false;
+
   // What somebody may choose to say: { name, key, text, answer }. Names are stored with the keys
   // that people change, and are permanent.
   choices() {

@@ -56,6 +56,7 @@ async function sentenceOf({ key }, { position, title }) {
 export default class Game extends Way {
   kinds = { grade: "grade" };
   question = "game.question";
+  hasScore = true;
   pace = 1;
 
   keys() {
