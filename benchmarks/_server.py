@@ -35,6 +35,7 @@ class Program(ABC):
 
     folder: Path
     environment: dict[str, str] | None = field(default=None, kw_only=True)
+    home: Path | None = field(default=None, kw_only=True)  # where it runs, if not here
 
     def __post_init__(self) -> None:
         with socket.socket() as probe:
@@ -59,6 +60,7 @@ class Program(ABC):
             stderr=subprocess.DEVNULL,
             start_new_session=True,
             env=self.environment,
+            cwd=self.home,
         )
         until = time.monotonic() + patience
         while time.monotonic() < until and self.process.poll() is None:
@@ -88,9 +90,7 @@ class Program(ABC):
     def whole_cpu(self) -> float:
         """CPU seconds so far of all its processes, those that have ended included."""
         times = [process.cpu_times() for process in self._processes()]
-        return float(
-            sum(t.user + t.system + t.children_user + t.children_system for t in times)
-        )
+        return float(sum(t.user + t.system + t.children_user + t.children_system for t in times))
 
     def memory(self) -> float:
         """Megabytes of all its processes; what several share is counted once."""
@@ -172,11 +172,13 @@ class Client:
 
     def ask(self, method: str, path: str, body: Any = None, *, form: bool = False) -> Reply:
         """One request; its body as JSON, or as a form sends it."""
-        kind = "application/x-www-form-urlencoded" if form else "application/json"
-        headers = {"Content-Type": kind, **self.headers}
+        headers, text = dict(self.headers), None
         if self.cookies:
             headers["Cookie"] = "; ".join(map("=".join, self.cookies.items()))
-        text = None if body is None else urlencode(body) if form else json.dumps(body)
+        if body is not None:
+            text = urlencode(body) if form else json.dumps(body)
+            kind = "x-www-form-urlencoded" if form else "json"
+            headers["Content-Type"] = f"application/{kind}"
         if time.monotonic() - self.used > IDLE:
             self.connection.close()  # the next request opens it again
         self.connection.request(method, path, text, headers)

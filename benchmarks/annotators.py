@@ -5,7 +5,7 @@ A share of the saves is sent a second time as it was, as a browser does that got
 what somebody waits from a save that is done to the next document: in qrowd within a batch its text,
 after the last one also the batch's end and the next batch (its page asks for a document while the
 one before it is read; here all are asked for when they are wanted). Signing in and each one's first
-document are before the clock; they begin one after another within the first moment of thought.
+document are before the clock; then they begin one after another within a moment of thought.
 
 Each tool runs on this machine as its own command starts it, with its own database, alone. The
 peers come from environments of their own, whose folders QROWD_POTATO and QROWD_LABEL_STUDIO name:
@@ -64,6 +64,7 @@ gold = 0
 at_least = 0
 """
 TOOLS = ("qrowd-30", "qrowd-1", "potato", "label-studio")
+LOCAL = ("--internal-host", "127.0.0.1", "--port")
 PASSWORD = "not-a-secret-1234"
 
 
@@ -164,11 +165,12 @@ class Qrowd(Tool):
         self.options = options
         self.plan = PLAN.format(size=size, sets=batch // size, votes=options.votes)
         self.title = f"qrowd, batches of {batch}"
-        self.program = Server(folder, str(folder / "qrowd.db"), options.processes)
+        self.database = str(folder / "qrowd.db")
+        self.program = Server(folder, self.database, options.processes)
 
     def prepare(self) -> None:
         material = replace(made_material(self.options.documents), gold=[])
-        self.store = launched(self.program.database, self.plan, material)
+        self.store = launched(self.database, self.plan, material)
 
     def annotator(self, number: int) -> Annotator:
         with self.store.write(NAME) as work:
@@ -188,26 +190,25 @@ class Qrowd(Tool):
 # --- Potato ---------------------------------------------------------------------------------------
 
 
-def environment(variable: str, package: str) -> tuple[Path, str]:
+def peer(variable: str, package: str) -> tuple[Path, str]:
     """The folder of the environment that a variable names, and its version of a package."""
-    folder = Path(os.environ.get(variable) or "/nowhere")
-    found = f"import importlib.metadata as m; print(m.version({package!r}))"
-    python = folder / "bin" / "python"
-    version = ""
-    if python.is_file():
-        command = [str(python), "-c", found]
-        version = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    folder, version = Path(os.environ.get(variable, "")), ""
+    if (python := folder / "bin" / "python").is_file():
+        code = f"import importlib.metadata as m; print(m.version({package!r}))"
+        done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
+        version = done.stdout.strip()
     need(version, f"no {package} ({variable} names the folder of an environment that has it)")
-    return folder, version.strip()
+    return folder, version
 
 
+@dataclass
 class Command(Program):
-    """A command of another environment."""
+    """A command of another environment, in its own folder; its port comes last."""
 
-    words: tuple[str, ...] = ()
+    words: tuple[str | Path, ...]
 
     def command(self) -> list[str]:
-        return [*self.words, str(self.port)]
+        return [*map(str, self.words), str(self.port)]
 
 
 class PotatoPage(Annotator):
@@ -215,6 +216,7 @@ class PotatoPage(Annotator):
 
     def __init__(self, client: Client) -> None:
         self.client = client
+        client.headers["X-Potato-Navigation"] = "1"  # a short reply to "next"
         self.open = ""
 
     def next(self) -> None:
@@ -245,11 +247,10 @@ class Potato(Tool):
     """Its users have names only; items are in a file, answers in files of each user."""
 
     def __init__(self, folder: Path, options: Options) -> None:
-        home, version = environment("QROWD_POTATO", "potato-annotation")
+        home, version = peer("QROWD_POTATO", "potato-annotation")
         self.folder, self.options, self.title = folder, options, f"Potato {version}"
-        self.program = Command(folder)
-        command = [home / "bin" / "potato", "start", folder / "config.yaml"]
-        self.program.words = (*map(str, command), "--host", "127.0.0.1", "--port")
+        words = (home / "bin" / "potato", "start", "config.yaml", "--host", "127.0.0.1", "--port")
+        self.program = Command(folder, words, home=folder)
 
     def prepare(self) -> None:
         config = {
@@ -338,13 +339,12 @@ class LabelStudio(Tool):
     """One process, SQLite; whoever signs up is in the first organisation."""
 
     def __init__(self, folder: Path, options: Options) -> None:
-        home, version = environment("QROWD_LABEL_STUDIO", "label-studio")
+        home, version = peer("QROWD_LABEL_STUDIO", "label-studio")
         self.folder, self.options, self.title = folder, options, f"Label Studio {version}"
         quiet = {"LATEST_VERSION_CHECK": "0", "COLLECT_ANALYTICS": "0", "SENTRY_DSN": ""}
-        self.program = Command(folder, environment={**os.environ, **quiet})
-        command = [home / "bin" / "label-studio", "start", "--data-dir", folder]
-        options_ = "--no-browser", "--internal-host", "127.0.0.1", "--port"
-        self.program.words = (*map(str, command), *options_)
+        command = home / "bin" / "label-studio"
+        words = (command, "start", "--data-dir", folder, "--no-browser", *LOCAL)
+        self.program = Command(folder, words, home=folder, environment={**os.environ, **quiet})
 
     def prepare(self) -> None:
         self.program.start(patience=600)  # it makes its tables
@@ -455,7 +455,9 @@ def measure(tool: Tool, options: Options) -> Measured:
     with started(tool.program):
         start_cpu, memory = tool.program.whole_cpu(), tool.program.memory()
         annotators = [tool.annotator(number) for number in range(options.annotators)]
-        for annotator in annotators:
+        for annotator in annotators:  # what a server does once is done before the clock
+            annotator.next()
+            annotator.save(0)
             annotator.next()
         quiet(tool.program)
         seen, begin = Seen(), time.monotonic()
