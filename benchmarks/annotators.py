@@ -4,18 +4,21 @@ Everybody sends what the tool's page sends: save a grade, ask for the next docum
 A share of the saves is sent a second time as it was, as a browser does that got no reply. "next" is
 what somebody waits from a save that is done to the next document: in qrowd within a batch its text,
 after the last one also the batch's end and the next batch (its page asks for a document while the
-one before it is read; here all are asked for when they are wanted). Signing in and each one's first
-document are before the clock; then they begin one after another within a moment of thought.
+one before it is read; here all are asked for when they are wanted). Signing in and each one's
+first vote are before the clock; then they begin one after another within a moment of thought.
 
 Each tool runs on this machine as its own command starts it, with its own database, alone. The
-peers come from environments of their own, whose folders QROWD_POTATO and QROWD_LABEL_STUDIO name:
+peers come from environments of their own, which variables name; without, they are skipped:
 
-    python -m venv /tmp/potato && /tmp/potato/bin/pip install 'potato-annotation==2.12.*'
-    python -m venv /tmp/label-studio && /tmp/label-studio/bin/pip install 'label-studio==1.23.*'
+    python -m venv peers/potato && peers/potato/bin/pip install 'potato-annotation==2.12.*'
+    python -m venv peers/studio && peers/studio/bin/pip install 'label-studio==1.23.*'
+    QROWD_POTATO=peers/potato QROWD_LABEL_STUDIO=peers/studio python -m benchmarks.annotators
 
-Potato hands out items at random (`assignment_strategy: random`): in its default order, everybody
-gets the first ones. Left out, in their favour: what their pages report of mouse and keys, drafts,
-and a second save that Potato's page sends where half a second passes between a grade and "Next".
+That takes about ten minutes; Label Studio makes its tables first. Potato hands out items at random
+(`assignment_strategy: random`): in its default order, everybody gets the first ones. Left out, in
+the peers' favour: what their pages report of mouse and keys, drafts, and a second save that
+Potato's page sends where half a second passes between a grade and "Next". Label Studio's page sends
+with a save the number of the lock that came with the task, by which a repeated one is refused.
 """
 
 from __future__ import annotations
@@ -65,6 +68,7 @@ at_least = 0
 """
 TOOLS = ("qrowd-30", "qrowd-1", "potato", "label-studio")
 LOCAL = ("--internal-host", "127.0.0.1", "--port")
+PATIENCE = 120.0  # seconds for a reply of a peer
 PASSWORD = "not-a-secret-1234"
 
 
@@ -192,7 +196,7 @@ class Qrowd(Tool):
 
 def peer(variable: str, package: str) -> tuple[Path, str]:
     """The folder of the environment that a variable names, and its version of a package."""
-    folder, version = Path(os.environ.get(variable, "")), ""
+    folder, version = Path(os.environ.get(variable, "")).absolute(), ""
     if (python := folder / "bin" / "python").is_file():
         code = f"import importlib.metadata as m; print(m.version({package!r}))"
         done = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False)
@@ -377,8 +381,6 @@ class LabelStudio(Tool):
 
 # --- the load -------------------------------------------------------------------------------------
 
-PATIENCE = 120.0  # seconds for a reply
-
 
 @dataclass
 class Seen:
@@ -554,7 +556,7 @@ def print_row(table: Table, name: str, options: Options, problems: list[str]) ->
         f"{got.client_cpu / got.seconds:.0%} of a core",
     )
     failed = Counter(got.seen.failed).most_common(3)
-    problems += [f"{tool.title}: {times} times {problem[:150]}" for problem, times in failed]
+    problems += [f"{tool.title}: {times} times {problem[:70]}" for problem, times in failed]
 
 
 def quantiles(seconds: list[float]) -> str:
