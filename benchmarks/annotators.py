@@ -18,7 +18,8 @@ That takes about ten minutes; Label Studio makes its tables first. Potato hands 
 (`assignment_strategy: random`): in its default order, everybody gets the first ones. Left out, in
 the peers' favour: what their pages report of mouse and keys, drafts, and a second save that
 Potato's page sends where half a second passes between a grade and "Next". Label Studio's page sends
-with a save the number of the lock that came with the task, by which a repeated one is refused.
+with a save the number of the lock that came with the task, if one came; a repeated save with the
+same number is refused.
 """
 
 from __future__ import annotations
