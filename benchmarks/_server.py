@@ -13,13 +13,14 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import psutil
 
@@ -29,13 +30,12 @@ IDLE = 3.0  # seconds; the server closes connections that nobody has used for fi
 
 
 @dataclass
-class Server:
-    """`qrowd serve`, which can be killed and started again."""
+class Program(ABC):
+    """A web server in processes of its own, which can be killed and started again."""
 
     folder: Path
-    database: str
-    processes: int = 2
-    environment: dict[str, str] | None = None
+    environment: dict[str, str] | None = field(default=None, kw_only=True)
+    home: Path | None = field(default=None, kw_only=True)  # where it runs, if not here
 
     def __post_init__(self) -> None:
         with socket.socket() as probe:
@@ -43,24 +43,27 @@ class Server:
             self.port = int(probe.getsockname()[1])
         self.process: subprocess.Popen[bytes] | None = None
 
+    @abstractmethod
+    def command(self) -> list[str]:
+        """What starts it, at its port."""
+
     @property
     def address(self) -> str:
         """Where it is."""
         return f"http://127.0.0.1:{self.port}"
 
-    def start(self) -> None:
-        """Start it, and wait until it answers."""
-        command = [sys.executable, "-m", "qrowd", "serve", str(self.folder)]
-        command += ["--port", str(self.port), "--database", self.database]
-        command += ["--processes", str(self.processes)]
+    def start(self, patience: float = 60.0) -> None:
+        """Start it, and wait until it answers; it may take so many seconds."""
         self.process = subprocess.Popen(
-            command,
+            self.command(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
             env=self.environment,
+            cwd=self.home,
         )
-        for _ in range(600):
+        until = time.monotonic() + patience
+        while time.monotonic() < until and self.process.poll() is None:
             try:
                 urllib.request.urlopen(self.address, timeout=5).read()
             except (urllib.error.URLError, OSError):
@@ -73,7 +76,8 @@ class Server:
     def kill(self, how: int = signal.SIGKILL) -> None:
         """End all its processes."""
         if self.process is not None:
-            os.killpg(self.process.pid, how)
+            with suppress(ProcessLookupError):  # it has ended already
+                os.killpg(self.process.pid, how)
             self.process.wait()
             self.process = None
 
@@ -82,6 +86,34 @@ class Server:
         assert self.process is not None
         times = psutil.Process(self.process.pid).cpu_times()
         return float(times.user + times.system)
+
+    def whole_cpu(self) -> float:
+        """CPU seconds so far of all its processes, those that have ended included."""
+        times = [process.cpu_times() for process in self._processes()]
+        return float(sum(t.user + t.system + t.children_user + t.children_system for t in times))
+
+    def memory(self) -> float:
+        """Megabytes of all its processes; what several share is counted once."""
+        infos = [process.memory_full_info() for process in self._processes()]
+        return float(sum(getattr(info, "pss", info.rss) for info in infos)) / 2**20
+
+    def _processes(self) -> list[psutil.Process]:
+        assert self.process is not None
+        first = psutil.Process(self.process.pid)
+        return [first, *first.children(recursive=True)]
+
+
+@dataclass
+class Server(Program):
+    """`qrowd serve`."""
+
+    database: str
+    processes: int = 2
+
+    def command(self) -> list[str]:
+        command = [sys.executable, "-m", "qrowd", "serve", str(self.folder)]
+        command += ["--port", str(self.port), "--database", self.database]
+        return [*command, "--processes", str(self.processes)]
 
 
 @contextmanager
@@ -127,33 +159,53 @@ class Reply:
         return json.loads(self.content) if self.content else None
 
 
-class Worker:
-    """A worker's program: one connection that stays open, one campaign."""
+class Client:
+    """What a browser does: one connection that stays open, cookies that are kept."""
 
-    def __init__(self, address: str, campaign: str) -> None:
+    def __init__(self, address: str, patience: float = 60.0) -> None:
         parts = urlsplit(address)
-        self.connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
-        self.api = f"/api/campaigns/{campaign}"
-        self.token = ""
+        host = parts.hostname or ""
+        self.connection = http.client.HTTPConnection(host, parts.port, timeout=patience)
+        self.headers: dict[str, str] = {}  # of every request
+        self.cookies: dict[str, str] = {}
         self.used = time.monotonic()
 
-    def ask(self, method: str, path: str, body: Any = None) -> Reply:
-        """One request."""
-        headers = {"Content-Type": "application/json"}
-        if self.token:
-            headers["Authorization"] = f"Bearer {self.token}"
-        text = None if body is None else json.dumps(body)
+    def ask(self, method: str, path: str, body: Any = None, *, form: bool = False) -> Reply:
+        """One request; its body as JSON, or as a form sends it."""
+        headers, text = dict(self.headers), None
+        if self.cookies:
+            headers["Cookie"] = "; ".join(map("=".join, self.cookies.items()))
+        if body is not None:
+            text = urlencode(body) if form else json.dumps(body)
+            kind = "x-www-form-urlencoded" if form else "json"
+            headers["Content-Type"] = f"application/{kind}"
         if time.monotonic() - self.used > IDLE:
             self.connection.close()  # the next request opens it again
         self.connection.request(method, path, text, headers)
         reply = self.connection.getresponse()
         content = reply.read()
         self.used = time.monotonic()
+        for cookie in reply.headers.get_all("Set-Cookie") or ():
+            name, _, value = cookie.partition(";")[0].partition("=")
+            self.cookies[name] = value
         return Reply(reply.status, content, dict(reply.getheaders()))
+
+    def close(self) -> None:
+        """Let the connection go."""
+        self.connection.close()
+
+
+class Worker(Client):
+    """A worker's program, in one campaign."""
+
+    def __init__(self, address: str, campaign: str) -> None:
+        super().__init__(address)
+        self.api = f"/api/campaigns/{campaign}"
 
     def enter(self, link: str) -> None:
         """Come in by a signed link."""
-        self.token = self.ask("POST", f"{self.api}/enter", {"link": link}).json()["token"]
+        token = self.ask("POST", f"{self.api}/enter", {"link": link}).json()["token"]
+        self.headers["Authorization"] = f"Bearer {token}"
 
     def next_batch(self) -> dict[str, Any]:
         """The next batch."""
@@ -168,7 +220,3 @@ class Worker:
         body = {"key": key, "place": place, "kind": "grade", "position": position, "grade": grade}
         saved: dict[str, Any] = self.ask("POST", f"{self.api}/judging/answers", body).json()
         return saved
-
-    def close(self) -> None:
-        """Let the connection go."""
-        self.connection.close()

@@ -321,7 +321,7 @@ class Campaign:
     def serving(self, **environment: str) -> Iterator[Server]:
         """Its server, while it is needed."""
         surroundings = self.side.environment | environment
-        server = Server(self.side.folder, self.database, 1, surroundings)
+        server = Server(self.side.folder, self.database, 1, environment=surroundings)
         server.start()
         try:
             yield server

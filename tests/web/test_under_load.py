@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,16 @@ def test_picks_backups_and_erasing(engine: str, tmp_path: Path) -> None:
     lines = list(lines_of(engine, size, (picks, connections, backups, erased)))
     assert [line.got for line in lines] == ["0", "0", "0", "0"]
     assert "(before: 0)" not in lines[-1].what
+
+
+@pytest.mark.parametrize("tool", ["qrowd-30", "qrowd-1"])
+def test_saves_of_many_annotators_are_stored_once(tool: str, tmp_path: Path) -> None:
+    from benchmarks.annotators import MAKERS, SHORT, measure
+
+    options = replace(SHORT, again=1.0)
+    got = measure(MAKERS[tool](tmp_path, options), options)
+    assert got.seen.failed == []
+    assert len(got.seen.again) == len(got.seen.saved) > 0
+    assert len(got.stored) == len(got.seen.saved) + options.annotators  # one before the clock
+    assert got.twice == 0
+    assert got.crowded(options.votes)[0] == 0
