@@ -150,11 +150,11 @@ class QrowdPage(Annotator):
     def _next_batch(self) -> dict[str, Any]:
         """End the batch, if there is one, and get the next one."""
         if self.batch is not None:
-            path = f"{self.worker.api}/judging/batches/{self.batch['key']}"
-            self.client.ask("POST", f"{path}/finish").json()
-            self.client.ask("GET", f"{path}/review").json()
-            self.client.ask("POST", f"{path}/submit").json()
+            path = f"{self.worker.api}/judging/batches/{self.batch['key']}/end"
             self.batch = None
+            ending: dict[str, Any] = self.client.ask("POST", path, {"go_on": True}).json()
+            if ending["batch"]:
+                return dict(ending["batch"])
         return self.worker.next_batch()
 
     def save(self, grade: int) -> None:
