@@ -168,4 +168,5 @@ const submit = step(async (batch, result) => {
 });
 
 setInterval(() => current?.watch(), 5000);
+addEventListener("online", () => current?.retry());
 start();

@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 import { announce, button, h, mainButton, prose, show } from "./dom.js";
 import { topicText } from "./parts.js";
-import { Reader } from "./reader.js";
+import { documentOf, Reader } from "./reader.js";
 import * as store from "./store.js";
 import { about, has, label, money, problem, t } from "./texts.js";
 
@@ -143,7 +143,7 @@ function lookInto(reader, set, shown, passage) {
       if (other !== fold) other.open = false;
     }
     place.replaceChildren(reader.root);
-    reader.open(set, shown, passage);
+    reader.open(documentOf(set, shown), passage);
   });
   return fold;
 }

@@ -5,6 +5,7 @@
 import { announce } from "./dom.js";
 import { keyButton } from "./keys.js";
 import { topicOf } from "./parts.js";
+import { documentOf } from "./reader.js";
 import { label, t } from "./texts.js";
 
 // Said of any document, whatever the way.
@@ -74,7 +75,7 @@ export class Way {
     const n = step.set.documents.length;
     announce(t("announce", { at: step.at + 1, n, title: shown.title }));
     const { reader } = page;
-    const ready = reader.open(step.set, shown, page.answerTo(step)?.passage);
+    const ready = reader.open(documentOf(step.set, shown), page.answerTo(step)?.passage);
     return { root: reader.root, readers: [reader], ready };
   }
 
