@@ -61,12 +61,11 @@ KEYS_OF_CODES = {
 
 
 def _scale(work: Work) -> dict[str, Any]:
-    """How grades and days are shown."""
+    """How grades are shown."""
     scale = work.plan.scale
     return {
         "labels": dict(zip(scale.grades, scale.names, strict=True)),
         "relevant_from": scale.relevant_from,
-        "day": clarification.day,
     }
 
 

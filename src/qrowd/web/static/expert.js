@@ -6,6 +6,7 @@ import { announce } from "./dom.js";
 import * as keys from "./keys.js";
 import { fetchOnce, Reader, toggleMarks } from "./reader.js";
 import { t } from "./texts.js";
+import { localise } from "./times.js";
 
 const COMMANDS = ["highlights", "find", "help"];
 const main = document.getElementById("main");
@@ -86,6 +87,7 @@ async function go(address, options) {
     }
     document.title = page.title;
     main.replaceChildren(...page.getElementById("main").childNodes);
+    localise(main);
     if (reply.redirected || !options) history.pushState(null, "", reply.url);
     scrollTo(0, 0);
     const heading = main.querySelector("h1");

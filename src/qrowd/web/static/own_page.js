@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 import { announce, button, closeDialog, h, mainButton, openDialog, show } from "./dom.js";
 import { askAgainBox, failedChecks } from "./screens.js";
-import { about, day, has, money, problem, t } from "./texts.js";
+import { about, has, money, problem, t, time } from "./texts.js";
 
 export async function showOwnPage() {
   const me = await call("GET", "/me");
@@ -49,7 +49,7 @@ function batchRow(batch) {
     askWords(t("appeal.words"), (text) => call("POST", `/batches/${batch.key}/appeal`, { text }));
   return h(
     "tr",
-    h("td", day(batch.leased_at)),
+    h("td", time(batch.leased_at)),
     h("td", t(`kind.${batch.kind}`)),
     h(
       "td",
@@ -80,7 +80,7 @@ function letter(message) {
   return h(
     "li",
     { class: message.from_worker ? "mine" : "theirs" },
-    h("p.quiet", writer, ", ", day(message.at)),
+    h("p.quiet", writer, ", ", time(message.at)),
     h("p.words", message.text),
   );
 }
@@ -108,7 +108,7 @@ function appeals(me) {
   const letters = me.appeals.map((appeal) =>
     h(
       "li",
-      h("p.quiet", day(appeal.at), ": ", appealState(appeal)),
+      h("p.quiet", time(appeal.at), ": ", appealState(appeal)),
       h("p.words", appeal.text),
       appeal.reply ? h("p.words", appeal.reply) : null,
     ),
