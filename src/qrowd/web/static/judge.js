@@ -89,7 +89,8 @@ const start = step(async () => {
   await loadWay();
   const isNew = !store.get(readName()) && !me.batches.length;
   if (me.consent_needed || isNew) {
-    screens.preview(me.consent_needed ? askConsent : instruct);
+    const ahead = await call("GET", "/ahead");
+    screens.preview(me.consent_needed ? askConsent : instruct, ahead);
     return;
   }
   await next();

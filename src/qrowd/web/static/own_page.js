@@ -2,24 +2,29 @@
 
 import { call } from "./api.js";
 import { announce, button, closeDialog, h, mainButton, openDialog, show } from "./dom.js";
-import { askAgainBox, failedChecks } from "./screens.js";
+import { askAgainBox, fact, failedChecks, whomToAsk } from "./screens.js";
 import { about, has, money, problem, t, time } from "./texts.js";
 
+const PENDING = new Set(["active", "finished", "submitted"]);
+
 export async function showOwnPage() {
-  const me = await call("GET", "/me");
+  const [me, ahead] = await Promise.all([call("GET", "/me"), call("GET", "/ahead")]);
   const reserved = me.unsettled - me.owed;
   const back = `/judge/${encodeURIComponent(about.name)}`;
   show(
     h("p.mark", about.title),
     h("h1", t("own.title")),
+    h("p.lead", t("own.lead", { worker: `w${me.worker}` })),
     h(
-      "p.lead",
-      t("own.lead", { worker: `w${me.worker}`, pay: money(me.owed) }),
-      reserved > 0 ? ` ${t("own.promised", { pay: money(reserved) })}` : "",
+      "dl.facts",
+      about.pay || me.unsettled ? fact("own.owed", money(me.owed)) : null,
+      about.pay || me.unsettled ? fact("own.promised", money(reserved)) : null,
+      me.out ? null : fact("facts.left", String(ahead.batches)),
     ),
     me.out ? null : h("div.actions", h("a.button.main", { href: back }, t("own.back"))),
     me.out ? screenedOut(me.out) : null,
     batches(me),
+    whomToAsk(ahead),
     messages(me),
     appeals(me),
     ownData(me),
@@ -43,6 +48,13 @@ function appealScreenOut() {
   askWords(t("appeal.words.screen-out"), (text) => call("POST", "/appeal", { text }));
 }
 
+// What is paid for a batch, else whether it is pending, or why nothing is.
+function payOf({ state, pay, earned }) {
+  if (earned || !pay) return money(earned);
+  if (PENDING.has(state)) return t("pay.pending", { pay: money(pay) });
+  return has(`pay.${state}`) ? t(`pay.${state}`) : money(0);
+}
+
 function batchRow(batch) {
   const state = `state.${batch.state}`;
   const appeal = () =>
@@ -58,7 +70,7 @@ function batchRow(batch) {
       batch.can_appeal ? button(t("appeal"), appeal, { class: "small" }) : null,
       batch.failed.length ? h("p.quiet", failedChecks(batch.failed)) : null,
     ),
-    h("td.n", money(batch.earned)),
+    h("td.n", payOf(batch)),
   );
 }
 

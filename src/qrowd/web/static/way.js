@@ -18,6 +18,9 @@ export class Way {
   // The name of the text that asks for an answer.
   question = "grades";
 
+  // The name of the text that stands in for a campaign's instructions where it has none.
+  instructions = "instructions.none";
+
   // What somebody may choose to say: { name, key, text, answer }. Names are stored with the keys
   // that people change, and are permanent.
   choices() {

@@ -13,6 +13,7 @@ const CHOICES = [
 
 export default class Preferences extends Way {
   kinds = { ranking: "ranks" };
+  instructions = "instructions.none.pairs";
 
   choices() {
     return CHOICES.map(({ name, key, ranks }) => ({
