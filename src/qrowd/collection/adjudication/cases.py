@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, func, select, true
+from sqlalchemy import ColumnElement, Select, func, select, true
 
 from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.adjudication.appeals import DISPUTED, LONGEST
@@ -243,7 +243,7 @@ def decisions(
     For an expert: of the pairs that this expert has judged, as others' must be judged blind.
     """
     of_topic = true() if topic_name is None else topic.c.name == topic_name
-    judged = true()
+    judged: ColumnElement[bool] = true()
     if expert_number is not None:
         judged = decision.c.pair_id.in_(judged_by(expert_number))
     return work.rows(_standing(work, expert_number).where(of_topic, judged), Decided)

@@ -258,9 +258,8 @@ def decide(
 
 
 def take_back(work: Work, pair_id: int) -> Decision:
-    """Take back the decision that stands on a pair; what another expert decided before stands again.
-
-    The decision that was taken back.
+    """Take back the decision that stands on a pair: what another expert decided before it stands
+    again. The decision that was taken back.
     """
     mine = (decision.c.pair_id == pair_id) & decision.c.id.in_(STANDING)
     message = "no decision of an expert stands on this document"

@@ -705,9 +705,7 @@ decision = Decision.table
 # stands; if it is such a row, nothing is decided.
 TAKEN_BACK = "taken back"
 _LAST = sa.select(sa.func.max(decision.c.id)).group_by(decision.c.pair_id)
-STANDING = sa.select(decision.c.id).where(
-    decision.c.id.in_(_LAST), decision.c.code != TAKEN_BACK
-)
+STANDING = sa.select(decision.c.id).where(decision.c.id.in_(_LAST), decision.c.code != TAKEN_BACK)
 DECIDED = STANDING.with_only_columns(decision.c.pair_id)
 
 

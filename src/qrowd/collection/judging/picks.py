@@ -131,7 +131,6 @@ class OpenSets:
                 rows += self.work.rows(query.where(half).limit(most - len(rows)), JudgingSet)
         return self.work.random.sample(rows, len(rows))
 
-
     def together(self, wanted: int) -> list[JudgingSet]:
         """The next sets, at most `wanted`: among equals those of one topic, then of the next."""
         chosen: list[JudgingSet] = []
@@ -140,7 +139,7 @@ class OpenSets:
             if (first := self.first(taken)) is None:
                 break
             (one, *_) = self.equals(first, taken, (), 1)
-            alike = (one.topic_id == S.topic_id, S.priority == one.priority, S.held == one.held)
+            alike = (S.topic_id == one.topic_id, S.priority == one.priority, S.held == one.held)
             query = self._free(taken).where(*alike).order_by(S.shuffle)
             chosen += self.work.rows(query.limit(wanted - len(chosen)), JudgingSet)
         return chosen

@@ -77,7 +77,7 @@ class Out(BaseModel):
 
 
 class Ahead(BaseModel):
-    """How many batches there are for a worker as things stand; whom to ask, "" where nobody says."""
+    """How many batches there are for a worker as things stand; whom to ask, "" if nobody says."""
 
     batches: int
     contact: str

@@ -7,9 +7,10 @@ and what the organiser sees of it.
     /campaigns/NAME/experts/topic?topic=     a whole topic, earlier decisions
     /campaigns/NAME/experts/pair?topic=&doc= judge blind; then see, and decide
     /campaigns/NAME/experts/take-back        an own decision: the case waits again
-    /campaigns/NAME/experts/reading?...      a document for the reader; /following?... what comes next;
-                                             /alike?... documents that are alike
-    /campaigns/NAME/experts/original/TICKET  a document's original, for a frame; /N: a page's picture
+    /campaigns/NAME/experts/reading?...      a document for the reader
+    /campaigns/NAME/experts/following?...    what comes after it
+    /campaigns/NAME/experts/alike?...        documents that are alike
+    /campaigns/NAME/experts/original/TICKET  a document's original, for a frame (/N: of a page)
     /campaigns/NAME/experts/objections/N     an "I disagree": both sides, an answer
     /campaigns/NAME/decisions                for organisers: the error rate, decisions, their effect
 
@@ -143,7 +144,9 @@ def _go_on(visit: CampaignVisit, topic: str, grade: str = "") -> Response:
     if topic:
         done = Text(f"office.expert.topic-done{decided}", grade=grade)
         return visit.go(_address(visit, "topic", topic=topic), done)
-    return visit.go(visit.address("/experts"), Text(f"office.expert.all-done{decided}", grade=grade))
+    return visit.go(
+        visit.address("/experts"), Text(f"office.expert.all-done{decided}", grade=grade)
+    )
 
 
 def _case(visit: CampaignVisit, topic: str, doc: str, whole: str) -> str:
@@ -165,7 +168,7 @@ def _following(
 
 
 def _foreseen(visit: CampaignVisit, topic: str) -> expert_sample.NamedPair | None:
-    """What the page has fetched already, if it still waits: the queue of a large campaign takes long."""
+    """What the page has fetched, if it still waits: the queue of a large campaign takes long."""
     names = visit.text("next_topic"), visit.text("next_doc")
     if not all(names):
         return None
@@ -220,7 +223,7 @@ def pair(visit: ExpertVisit, topic: str = "", doc: str = "") -> Response:
 def judge(visit: ExpertVisit) -> Response:
     """Keep the blind judgement, or the decision after it.
 
-    Where all who judged it say what the expert says at first, there is nothing to weigh: it goes on.
+    Where all who judged it say what the expert says at first, there is nothing to weigh.
     """
     topic, doc = visit.text("topic"), visit.text("doc")
     try:

@@ -10,7 +10,6 @@ from fastapi import Response
 from fastapi.responses import FileResponse
 
 from qrowd.collection.books.progress import status
-from qrowd.collection.material import clarification
 from qrowd.collection.publishing import release
 from qrowd.errors import QrowdError
 from qrowd.texts import Text

@@ -29,10 +29,16 @@ function showKeys() {
   for (const each of keyed()) keys.showKey(each, each.dataset.act);
 }
 
+function wordsOf(element) {
+  return element.dataset.means ?? element.textContent.trim();
+}
+
 async function mount() {
   const place = document.getElementById("reader");
-  const words = (each) => each.dataset.means ?? each.textContent.trim();
-  const named = keyed().map((each) => [each.dataset.act, { key: each.dataset.key, text: words(each) }]);
+  const named = keyed().map((each) => [
+    each.dataset.act,
+    { key: each.dataset.key, text: wordsOf(each) },
+  ]);
   keys.define(Object.fromEntries(named), COMMANDS);
   keys.listen({});
   showKeys();
@@ -93,8 +99,8 @@ async function go(address, options) {
     const heading = main.querySelector("h1");
     heading.tabIndex = -1;
     heading.focus({ preventScroll: true });
-    const told = main.querySelector(".done, #problem")?.textContent.trim() ?? "";
-    announce(`${told} ${heading.textContent}`.trim());
+    const news = main.querySelector(".done, #problem")?.textContent.trim() ?? "";
+    announce(`${news} ${heading.textContent}`.trim());
     mount();
   } catch {
     announce(t("expert.unsent"));

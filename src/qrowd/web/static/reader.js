@@ -23,11 +23,11 @@ const canHighlight = "highlights" in CSS;
 // A document by its name, fetched once: by `load` where it is not here. Those that were asked for
 // longest ago are forgotten.
 export function fetchOnce(name, load) {
-  const known = contents.get(name);
-  if (known) {
+  const earlier = contents.get(name);
+  if (earlier) {
     contents.delete(name);
-    contents.set(name, known);
-    return known.promise;
+    contents.set(name, earlier);
+    return earlier.promise;
   }
   const promise = load().then((content) => {
     if (content.kind === "image") new Image().src = content.original;
