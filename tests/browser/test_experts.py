@@ -172,3 +172,17 @@ def test_an_owner_of_a_topic_sees_earlier_grades(browser: Browser, tmp_path: Pat
         page.keyboard.press("2")
         expect(page.get_by_text("Your earlier grades (1)")).to_be_visible()
         expect(page.locator(".earlier li")).to_have_text(f"{first}: Highly relevant")
+
+
+def test_times_are_in_the_readers_zone_and_paper_has_no_buttons(
+    browser: Browser, disputed: Site
+) -> None:
+    page = browser.new_context(timezone_id="Asia/Tokyo").new_page()
+    sign_in(page, disputed.address, "ada")
+    page.goto(f"{disputed.address}/campaigns/try/acts")
+    expect(page.locator("time").first).to_contain_text("GMT+9")
+    page.emulate_media(media="print")
+    expect(page.locator("tbody tr").first).to_be_visible()
+    expect(page.locator(".tabs")).to_be_hidden()
+    expect(page.locator("button").first).to_be_hidden()
+    page.context.close()

@@ -24,8 +24,7 @@ export async function showOwnPage() {
     me.out ? null : h("div.actions", h("a.button.main", { href: back }, t("own.back"))),
     me.out ? screenedOut(me.out) : null,
     batches(me),
-    whomToAsk(ahead),
-    messages(me),
+    messages(me, ahead),
     appeals(me),
     ownData(me),
   );
@@ -97,7 +96,7 @@ function letter(message) {
   );
 }
 
-function messages(me) {
+function messages(me, ahead) {
   const letters = me.messages.map(letter);
   const write = button(t("message.write"), () =>
     askWords(t("message.words"), (text) => call("POST", "/messages", { text })),
@@ -106,6 +105,7 @@ function messages(me) {
     "section",
     h("h2", t("own.messages")),
     letters.length ? h("ul.letters", letters) : h("p", t("message.none")),
+    ahead.contact ? whomToAsk(ahead) : null,
     h("div.actions", write),
   );
 }
