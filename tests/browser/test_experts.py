@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.adjudicating import serve_disputed, sign_in
 from tests.browser.serving import Site, serve_campaign
 from tests.browser.test_accessibility import problems
-from tests.browser.walking import start
+from tests.browser.walking import in_place, start
 
 from qrowd.collection.adjudication import cases
 from qrowd.web import tasks
@@ -169,6 +169,7 @@ def test_an_owner_of_a_topic_sees_earlier_grades(browser: Browser, tmp_path: Pat
         start(page, site.link)
         expect(page.get_by_text("Your earlier grades (0)")).to_be_visible()
         first = page.locator(".doc-title").inner_text()
+        in_place(page)
         page.keyboard.press("2")
         expect(page.get_by_text("Your earlier grades (1)")).to_be_visible()
         expect(page.locator(".earlier li")).to_have_text(f"{first}: Highly relevant")

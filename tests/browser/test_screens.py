@@ -17,7 +17,8 @@ BACKGROUND = "one => getComputedStyle(one).backgroundColor"
 def fits(page: Page) -> None:
     """The document has room, the grades are in view, and nothing stands out at the side."""
     text, grades = page.locator(".page").bounding_box(), page.locator(".bar .grades")
-    assert text and text["height"] > 90
+    assert text
+    assert text["height"] > 90
     expect(grades).to_be_in_viewport(ratio=0.95)
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
 

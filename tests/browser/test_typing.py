@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from playwright.sync_api import Browser, expect
 from tests.browser.serving import Site
-from tests.browser.walking import saved, start, two_tabs
+from tests.browser.walking import in_place, saved, start, two_tabs
 
 # Locks are given back late, as browsers under load do.
 LATE_LOCKS = """
@@ -56,6 +56,7 @@ def test_nothing_is_said_of_a_document_that_is_not_in_its_place(
     page.evaluate("dispatchEvent(new Event('online'))")  # it comes by itself
     expect(page.locator(".page .text")).to_be_visible()
     assert site.events() == []
+    in_place(page)
     page.keyboard.press("1")
     saved(page)
     assert [one.grade for one in site.events()] == [1]
@@ -95,8 +96,10 @@ def test_saved_is_said_after_the_commit_only(browser: Browser, site: Site) -> No
     start(page, site.link)
     page.route("**/answers", lambda _: None)  # held until there is no route
     saved(page)
+    in_place(page)
     page.keyboard.press("1")
     assert page.locator(".saved").get_attribute("data-state") == "saving"
+    in_place(page)
     page.keyboard.press("2")  # a key while a save is under way
     expect(page.locator(".where")).to_contain_text("document 3 of")
     assert site.events() == []
@@ -109,6 +112,7 @@ def test_saved_is_said_after_the_commit_only(browser: Browser, site: Site) -> No
 def test_one_tab_sends_what_another_could_not(browser: Browser, site: Site) -> None:
     one, two = two_tabs(browser, site.link)
     one.route("**/answers", lambda route: route.abort())
+    in_place(one)
     one.keyboard.press("2")
     expect(one.locator(".saved")).to_have_attribute("data-state", "waiting")
     two.evaluate("dispatchEvent(new Event('online'))")

@@ -1,5 +1,5 @@
-// An expert's case: the workers' reader, keys on the server's buttons, and the next case in the place
-// of this one. What is shown and what is asked is the server's.
+// An expert's case: the workers' reader, keys on the server's buttons, and the next case in the
+// place of this one. What is shown and what is asked is the server's.
 
 import { read } from "./api.js";
 import { announce } from "./dom.js";

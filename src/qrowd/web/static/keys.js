@@ -29,7 +29,7 @@ let answers = {};
 let commands = Object.keys(COMMANDS);
 let actions = {};
 
-// The keys of the way of judging: { name: { key, text } }, and which commands there are beside them.
+// The keys of the way of judging: { name: { key, text } }, and which commands there are beside.
 export function define(keysOfWay, names = commands) {
   answers = keysOfWay;
   commands = names;
