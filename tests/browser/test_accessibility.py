@@ -13,7 +13,7 @@ pytest.importorskip("axe_playwright_python", reason="axe is not installed")
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.serving import serve_campaign, serve_trial
-from tests.browser.walking import PICTURES, THEMES, judge_all
+from tests.browser.walking import PICTURES, THEMES, in_place, judge_all
 from tests.collection.making import material
 
 # Nobody reads a document for a minute here: the first batch does not count, the second is the last.
@@ -152,6 +152,7 @@ def test_the_slider(browser: Browser, tmp_path: Path, width: int, language: str)
         main_button(page).click()
         expect(page.locator(".page .text")).to_be_visible()
         look("unset")
+        in_place(page)
         page.keyboard.press("6")
         look("chosen")
         page.keyboard.press("?")
@@ -175,6 +176,7 @@ def test_who_is_warned_and_then_out(
         for outcome in ("warned", "last"):
             expect(page.locator(".page .text")).to_be_visible()
             judge_all(page, 3)
+            in_place(page)
             page.keyboard.press("0")
             page.locator(".end button.main").click()
             own = page.locator("a.button[href$='/me']")
@@ -216,8 +218,17 @@ def test_a_title_of_2000_characters_is_read_and_nothing_is_in_its_way(
             expect(text).to_be_visible()
             look(f"title-{at}")
             expect(grade).to_be_in_viewport()
+            more = page.get_by_role("button", name="Whole title")
+            more.click()
+            expect(more).to_have_attribute("aria-expanded", "true")
+            title = page.locator(".doc-title")
+            title.evaluate("one => one.scrollTo(0, one.scrollHeight)")
+            look(f"whole-{at}")
+            expect(grade).to_be_in_viewport()
+            more.click()
             text.scroll_into_view_if_needed()
             expect(text).to_be_in_viewport()
+            in_place(page)
             page.keyboard.press("0")
         assert {name: each for name, each in look.found.items() if each} == {}
         context.close()

@@ -14,8 +14,9 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.adjudicating import serve_disputed, sign_in
 from tests.browser.serving import Site, serve_campaign
 from tests.browser.test_accessibility import problems
-from tests.browser.walking import start
+from tests.browser.walking import in_place, start
 
+from qrowd.collection.adjudication import cases
 from qrowd.web import tasks
 from qrowd.web.trial import plan_text, trial_rows
 
@@ -44,10 +45,10 @@ def test_blind_then_decided_then_answered(browser: Browser, disputed: Site) -> N
     page.get_by_role("button", name="Highly relevant").click()
     expect(page.get_by_role("heading", name="What judges said")).to_be_visible()
     expect(page.get_by_text("I would not know what to do with it.")).to_be_visible()
-    page.get_by_label("why?").select_option("borderline")
+    page.get_by_text("Add to the topic's instructions").first.click()
     page.get_by_label("Add to the topic's instructions").fill("A list of links is not advice.")
-    page.get_by_role("button", name="Decide and go on").click()
-    expect(page.get_by_role("status")).to_contain_text("Decided.")
+    page.get_by_role("button", name="Keep").click()
+    expect(page.locator(".done")).to_contain_text("Decided: Highly relevant.")
     page.goto(f"{disputed.address}/campaigns/try/experts")
     page.locator(".decisions a").first.click()
     page.get_by_role("button", name="Not relevant").click()
@@ -55,7 +56,52 @@ def test_blind_then_decided_then_answered(browser: Browser, disputed: Site) -> N
     page.get_by_label("It stays in use.").check()
     page.get_by_label("What you write to the worker").fill("It does, but not why they are yellow.")
     page.get_by_role("button", name="Send the answer").click()
-    expect(page.get_by_role("status")).to_contain_text("The answer was sent.")
+    expect(page.locator(".done")).to_contain_text("The answer was sent.")
+
+
+def test_a_mornings_cases_by_keys_alone_and_taken_back_one_by_one(
+    browser: Browser, disputed: Site
+) -> None:
+    page = browser.new_context(viewport={"width": 1200, "height": 800}).new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    sign_in(page, disputed.address, "eve")
+    page.goto(f"{disputed.address}/campaigns/try/experts")
+    page.get_by_role("link", name="Start").click()
+    page.evaluate("window.isTheSamePage = true")
+    title, told = page.locator("h1"), page.locator(".done")
+    titles: list[str] = []
+    for _ in range(3):
+        expect(page.locator(".page .text")).to_be_visible()
+        expect(page.locator(".page")).not_to_have_attribute("aria-busy", "true")
+        titles.append(title.inner_text())
+        page.keyboard.press("/")
+        page.keyboard.type("2")  # in a field, keys are only text
+        page.keyboard.press("Escape")
+        expect(title).to_have_text(titles[-1])
+        page.keyboard.press("0")
+        page.wait_for_function(
+            "before => document.querySelector('.tally')"
+            " || document.querySelector('h1').textContent !== before",
+            arg=titles[-1],
+        )
+        if page.locator(".tally").count():  # somebody said something else
+            expect(page.get_by_text("mentions the thing").first).to_be_visible()
+            expect(page.locator("#alike h2")).to_be_visible()
+            page.keyboard.press("c" if page.locator(".codes").count() else "Enter")
+        expect(title).not_to_have_text(titles[-1])
+        expect(told).to_contain_text("Decided: Not relevant.")
+    for last in reversed(titles):
+        expect(page.locator(".page")).not_to_have_attribute("aria-busy", "true")
+        page.keyboard.press("u")
+        expect(title).to_have_text(last)
+        expect(page.get_by_text("What others said is shown after that.")).to_be_visible()
+    expect(page.get_by_role("button", name="Take back")).to_have_count(0)
+    assert page.evaluate("window.isTheSamePage")  # one case takes the place of the other
+    with disputed.store.read("try") as work:
+        assert cases.decisions(work) == []
+    assert problems == []
+    page.context.close()
 
 
 def visit(page: Page, site: Site, path: str) -> list[object]:
@@ -84,9 +130,10 @@ def test_every_page_of_experts(
     page.get_by_role("button", name="Highly relevant").click()
     page.get_by_role("heading", name="What judges said").wait_for()
     found["decide"] = problems(page)
-    page.get_by_label("why?").select_option("careless")
+    page.get_by_text("Add to the topic's instructions").first.click()
     page.get_by_label("Add to the topic's instructions").fill("Only what can be eaten.")
-    page.get_by_role("button", name="Decide and go on").click()
+    page.get_by_role("button", name="Keep").click()
+    page.locator(".done").wait_for()
     visit(page, disputed, "/experts")
     page.locator(".decisions a").first.click()
     page.get_by_role("button", name="Not relevant").click()
@@ -122,6 +169,21 @@ def test_an_owner_of_a_topic_sees_earlier_grades(browser: Browser, tmp_path: Pat
         start(page, site.link)
         expect(page.get_by_text("Your earlier grades (0)")).to_be_visible()
         first = page.locator(".doc-title").inner_text()
+        in_place(page)
         page.keyboard.press("2")
         expect(page.get_by_text("Your earlier grades (1)")).to_be_visible()
         expect(page.locator(".earlier li")).to_have_text(f"{first}: Highly relevant")
+
+
+def test_times_are_in_the_readers_zone_and_paper_has_no_buttons(
+    browser: Browser, disputed: Site
+) -> None:
+    page = browser.new_context(timezone_id="Asia/Tokyo").new_page()
+    sign_in(page, disputed.address, "ada")
+    page.goto(f"{disputed.address}/campaigns/try/acts")
+    expect(page.locator("time").first).to_contain_text("GMT+9")
+    page.emulate_media(media="print")
+    expect(page.locator("tbody tr").first).to_be_visible()
+    expect(page.locator(".tabs")).to_be_hidden()
+    expect(page.locator("button").first).to_be_hidden()
+    page.context.close()

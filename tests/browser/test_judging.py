@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 from playwright.sync_api import Browser, expect
 from tests.browser.serving import Site
-from tests.browser.walking import judge_all, saved, start, two_tabs
+from tests.browser.walking import in_place, judge_all, saved, start, two_tabs
 
 
 def test_a_batch_by_keyboard_alone(browser: Browser, site: Site) -> None:
@@ -16,6 +16,7 @@ def test_a_batch_by_keyboard_alone(browser: Browser, site: Site) -> None:
     page.on("pageerror", lambda error: problems.append(str(error)))
     start(page, site.link)
     assert "link=" not in page.url
+    in_place(page)
     page.keyboard.press("2")
     expect(page.locator(".notes")).to_contain_text("Highly relevant")
     page.keyboard.press("u")
@@ -88,6 +89,7 @@ def test_a_second_tab_replaces_nothing_it_has_not_seen(browser: Browser, site: S
     one, two = two_tabs(browser, site.link)
     judge_all(one, 1, "2")
     saved(one)
+    in_place(two)
     two.keyboard.press("0")
     expect(two.locator(".notes")).to_contain_text("another tab")
     assert [(said.grade, said.stale) for said in site.events()] == [(2, 0), (0, 1)]

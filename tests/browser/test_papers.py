@@ -11,7 +11,7 @@ pytest.importorskip("pypdfium2", reason="PDFium is not installed")
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.papers import pdf, picture
 from tests.browser.serving import serve_campaign
-from tests.browser.walking import keep_picture
+from tests.browser.walking import in_place, keep_picture
 
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 from qrowd.data.topics import Topic
@@ -90,6 +90,7 @@ def test_find_zoom_and_underlining_in_a_pdf_document(browser: Browser, tmp_path:
         titled(page, "A turkey on a plate")
         expect(page.get_by_role("img", name="A turkey on a plate")).to_be_visible()
         keep_picture(page, "image")
+        in_place(page)
         page.keyboard.press("1")
         page.close()
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, Route, expect
 from sqlalchemy import select
 from tests.browser.serving import Site, serve_campaign
-from tests.browser.walking import saved, start
+from tests.browser.walking import in_place, saved, start
 from tests.collection.making import material
 
 from qrowd.collection.database.schema import assignment
@@ -69,12 +69,14 @@ def test_keys_can_be_changed_and_switched_off(browser: Browser, site: Site) -> N
     page.get_by_role("textbox", name="Undo").press("k")
     expect(page.get_by_role("alert")).to_contain_text("used for")
     page.get_by_role("button", name="Close").press("Enter")
+    in_place(page)
     page.keyboard.press("b")
     page.keyboard.press("k")
     expect(page.locator(".where")).to_contain_text("document 2 of")
     page.get_by_role("button", name="Keys and help").click()
     page.get_by_label("Use keys").uncheck()
     page.get_by_role("button", name="Close").click()
+    in_place(page)
     page.keyboard.press("1")
     page.get_by_role("button", name="Cannot tell").click()
     expect(page.locator(".where")).to_contain_text("document 3 of")
@@ -105,6 +107,7 @@ def test_a_batch_that_ends_while_it_is_open(browser: Browser, site: Site) -> Non
     with site.store.write("try") as work:
         row = work.db.execute(select(assignment)).one()
         submission.give_back(work, row.worker_id, row.key)
+    in_place(page)
     page.keyboard.press("1")
     expect(page.get_by_role("heading", level=1)).to_contain_text("This batch is closed")
     page.get_by_role("button", name="Continue").click()

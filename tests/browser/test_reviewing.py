@@ -7,7 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.serving import serve_campaign
-from tests.browser.walking import judge_all, keep_picture, saved
+from tests.browser.walking import in_place, judge_all, keep_picture, saved
 from tests.collection.making import material
 
 from qrowd.collection.database.store import Store
@@ -67,6 +67,7 @@ def test_what_another_person_said_is_shown(browser: Browser, tmp_path: Path) -> 
         page = begin(browser, site.link)
         expect(page.locator(".earlier")).to_contain_text("Another person said: Relevant.")
         keep_picture(page, "review-earlier-grade")
+        in_place(page)
         page.keyboard.press("1")
         judge_all(page, 2, "2")
         saved(page)
@@ -107,6 +108,7 @@ def test_a_passage_is_marked_in_the_document(browser: Browser, tmp_path: Path) -
         keep_picture(page, "passage-dialog")
         page.get_by_role("button", name="Save").click()
         expect(page.locator(".where")).to_contain_text("document 2 of")
+        in_place(page)
         page.keyboard.press("1")
         expect(page.get_by_label("Passage")).to_have_value("")  # nothing is marked in this one
         page.get_by_role("button", name="Cancel").click()

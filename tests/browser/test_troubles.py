@@ -10,7 +10,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select, update
 from tests.browser.serving import Site, serve_campaign
-from tests.browser.walking import judge_all, keep_picture, saved, start
+from tests.browser.walking import in_place, judge_all, keep_picture, saved, start
 from tests.collection.making import material
 
 from qrowd.collection.database.schema import assignment
@@ -65,9 +65,11 @@ def test_a_late_answer_is_told_kindly_that_it_is_surplus(browser: Browser, tmp_p
         with site.store.write("tiny") as work:  # somebody else takes the place
             other = workers.enter(work, "own", "other").id
             assert isinstance(queue.next_batch(work, other), Offer)
+        in_place(page)
         page.keyboard.press("1")
         expect(page.locator(".notes")).to_contain_text("kept and paid all the same")
         keep_picture(page, "trouble-surplus")
+        in_place(page)
         page.keyboard.press("1")
         saved(page)
         page.get_by_role("button", name="Finish the batch").click()
@@ -78,6 +80,7 @@ def test_a_late_answer_is_told_kindly_that_it_is_surplus(browser: Browser, tmp_p
 def test_a_warning_before_the_batch_ends(browser: Browser, tmp_path: Path) -> None:
     with judging(browser, tmp_path, warn=59.99) as (page, site):
         with page.expect_response("**/answers"):
+            in_place(page)
             page.keyboard.press("1")
         expect(page.locator(".notes")).to_contain_text("reserved for you for 60 more minutes")
         assert len(site.events()) == 1
@@ -158,6 +161,7 @@ def test_a_worker_who_is_screened_out_while_a_batch_is_open(
         saved(page)
         with site.store.write("tiny") as work:
             audit.perform(work, "organiser", "screen out", {"worker": 1})
+        in_place(page)
         page.keyboard.press("1")
         expect(page.get_by_role("heading", level=1)).to_contain_text("This batch is closed")
         keep_picture(page, "trouble-closed")

@@ -1,10 +1,12 @@
-"""Keys that come faster than the network: none is lost, and "Saved" is not said too early."""
+"""Keys that come faster than the network: none is lost, "Saved" is not said too early, and nothing
+is said of a document that is not there.
+"""
 
 from __future__ import annotations
 
 from playwright.sync_api import Browser, expect
 from tests.browser.serving import Site
-from tests.browser.walking import saved, start, two_tabs
+from tests.browser.walking import in_place, saved, start, two_tabs
 
 # Locks are given back late, as browsers under load do.
 LATE_LOCKS = """
@@ -20,11 +22,61 @@ navigator.locks.request = async (name, act) => {
 def test_a_whole_batch_typed_at_once(browser: Browser, site: Site) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 800})
     start(page, site.link)
+    page.wait_for_load_state("networkidle")  # the whole batch is here
+    page.route("**/documents/**", lambda route: route.abort())
     for key in "012012012012":
         page.keyboard.press(key)
     expect(page.get_by_role("heading", level=1)).to_have_text("You have answered everything")
     saved(page)
     assert [one.grade for one in site.events()] == [0, 1, 2] * 4
+    page.close()
+
+
+def test_nothing_is_said_of_a_document_that_is_not_in_its_place(
+    browser: Browser, site: Site
+) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    page.goto(site.link)
+    page.route("**/documents/**", lambda _: None)  # held until there is no route
+    for name in ("Continue", "I agree", "Start"):
+        page.get_by_role("button", name=name, exact=True).press("Enter")
+    where, notes = page.locator(".where"), page.locator(".notes")
+    expect(where).to_contain_text("document 1 of")
+    for key in "1xb":
+        page.keyboard.press(key)
+        expect(notes).to_contain_text("not here yet")
+    expect(page.get_by_role("button", name="Highly relevant")).to_be_disabled()
+    page.unroute("**/documents/**")
+    page.route("**/documents/**", lambda route: route.abort())
+    page.keyboard.press("ArrowRight")  # this one cannot be fetched
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+    page.keyboard.press("1")
+    expect(notes).to_contain_text("not here yet")
+    page.unroute("**/documents/**")
+    page.evaluate("dispatchEvent(new Event('online'))")  # it comes by itself
+    expect(page.locator(".page .text")).to_be_visible()
+    assert site.events() == []
+    in_place(page)
+    page.keyboard.press("1")
+    saved(page)
+    assert [one.grade for one in site.events()] == [1]
+    page.close()
+
+
+def test_what_cannot_be_shown_can_only_be_broken(browser: Browser, site: Site) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    nothing = {"kind": "none", "title": "", "html": "", "original": "", "cut": False, "pages": []}
+    page.route("**/documents/*/*", lambda route: route.fulfill(json=nothing))
+    page.goto(site.link)
+    for name in ("Continue", "I agree", "Start"):
+        page.get_by_role("button", name=name, exact=True).press("Enter")
+    expect(page.locator(".page")).to_contain_text("cannot be shown here")
+    page.keyboard.press("2")
+    expect(page.locator(".notes")).to_contain_text("What cannot be seen cannot be graded")
+    page.locator(".page").get_by_role("button", name="Broken page").click()
+    expect(page.locator(".where")).to_contain_text("document 2 of")
+    saved(page)
+    assert [one.kind for one in site.events()] == ["broken"]
     page.close()
 
 
@@ -44,8 +96,10 @@ def test_saved_is_said_after_the_commit_only(browser: Browser, site: Site) -> No
     start(page, site.link)
     page.route("**/answers", lambda _: None)  # held until there is no route
     saved(page)
+    in_place(page)
     page.keyboard.press("1")
     assert page.locator(".saved").get_attribute("data-state") == "saving"
+    in_place(page)
     page.keyboard.press("2")  # a key while a save is under way
     expect(page.locator(".where")).to_contain_text("document 3 of")
     assert site.events() == []
@@ -58,6 +112,7 @@ def test_saved_is_said_after_the_commit_only(browser: Browser, site: Site) -> No
 def test_one_tab_sends_what_another_could_not(browser: Browser, site: Site) -> None:
     one, two = two_tabs(browser, site.link)
     one.route("**/answers", lambda route: route.abort())
+    in_place(one)
     one.keyboard.press("2")
     expect(one.locator(".saved")).to_have_attribute("data-state", "waiting")
     two.evaluate("dispatchEvent(new Event('online'))")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.serving import Site, serve_trial
-from tests.browser.walking import keep_picture, saved, start
+from tests.browser.walking import in_place, keep_picture, saved, start
 
 NAME = """() => {
   const { activeElement: one } = document;
@@ -67,6 +67,7 @@ def to_the_pie(page: Page) -> None:
     turn("ArrowRight", lambda: title.inner_text() == "Turkey and leek pie")
     expect(page.locator(".page h3")).to_have_text("Turkey and leek pie")
     where = position.inner_text()
+    in_place(page)
     page.keyboard.press("1")
     expect(position).not_to_have_text(where)
     is_first = "Topic 1 of 3 · document 1 of" in position.inner_text()  # the pie was the last
@@ -100,6 +101,7 @@ def test_focus_inside_the_original_is_left_alone(browser: Browser, site: Site) -
     number = len(site.events())
     page.get_by_role("button", name="Original", exact=True).click()
     page.frame_locator(".page iframe").locator("body").click()
+    in_place(page)
     page.keyboard.press("2")  # goes to the frame, not to the page
     keep_picture(page, "original")
     back = page.get_by_role("button", name="Back to the reader")
@@ -119,6 +121,7 @@ def test_the_trial_in_other_ways(browser: Browser, tmp_path: Path, way: str) -> 
             page.get_by_role("button", name=name, exact=True).click()
         expect(page.locator(".stage .text").first).to_be_visible()
         keep_picture(page, f"trial-{way}")
+        in_place(page)
         page.keyboard.press("1")
         saved(page)
         assert len(site.events()) == 1

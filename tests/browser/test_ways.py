@@ -8,7 +8,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, Locator, Page, expect
 from sqlalchemy import select
 from tests.browser.serving import Site, serve_campaign, serve_trial
-from tests.browser.walking import judge_all, keep_picture, saved, start
+from tests.browser.walking import in_place, judge_all, keep_picture, saved, start
 from tests.collection.making import material
 
 from qrowd.collection.database.schema import note
@@ -74,10 +74,12 @@ def test_two_documents_side_by_side(browser: Browser, tmp_path: Path) -> None:
         page.get_by_role("button", name="The first is better").tap()
         expect(page.locator(".where")).to_contain_text("Pair 2 of")
         page.keyboard.press("ArrowLeft")
+        in_place(page)
         page.keyboard.press("x")  # takes the place of the order
         expect(page.locator(".where")).to_contain_text("Pair 2 of")
         saved(page)
         assert [one.kind for one in site.events()][-2:] == ["cannot-tell", "clear"]
+        in_place(page)
         page.keyboard.press("0")
         saved(page)
         assert {one.ranking for one in site.events()} & {"1 2", "2 1"}
@@ -200,6 +202,7 @@ def test_a_slider_by_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
         page.keyboard.press("ArrowUp")
         expect(slider).to_have_attribute("aria-valuetext", "62 of 100: Relevant")
         expect(where).to_contain_text("document 1 of")
+        in_place(page)
         page.keyboard.press("Enter")
         expect(where).to_contain_text("document 2 of")
         expect(page.locator(".notes")).to_have_text("You said: 62 (Relevant).")
@@ -207,6 +210,7 @@ def test_a_slider_by_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
         page.keyboard.press("ArrowRight")  # the slider has the focus no more
         expect(where).to_contain_text("document 3 of")
         page.keyboard.press("ArrowLeft")
+        in_place(page)
         page.keyboard.press("x")
         expect(where).to_contain_text("document 3 of")
         page.keyboard.press("u")
@@ -214,6 +218,7 @@ def test_a_slider_by_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
         expect(where).to_contain_text("document 1 of")
         is_unset(page)
         page.keyboard.press("0")
+        in_place(page)
         page.keyboard.press("Enter")
         expect(where).to_contain_text("document 2 of")
         page.keyboard.press("5")
@@ -226,10 +231,12 @@ def test_a_slider_by_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
         page.keyboard.press("ArrowLeft")
         expect(slider).to_have_attribute("aria-valuetext", "0 of 100: Not relevant")
         page.keyboard.press("3")
+        in_place(page)
         page.keyboard.press("Enter")
         expect(where).to_contain_text("document 3 of")
         page.keyboard.press("u")  # what was said before comes back
         expect(slider).to_have_value("0")
+        in_place(page)
         page.keyboard.press("Enter")
         expect(where).to_contain_text("document 3 of")
         judge_all(page, 10, "9", "End", "Enter")

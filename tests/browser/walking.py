@@ -35,9 +35,15 @@ def judge_all(page: Page, documents: int = 12, *keys: str) -> None:
     """Judge the documents by one key, or by several; wait for each to be shown."""
     for _ in range(documents):
         before = page.locator(".where").inner_text()
+        in_place(page)
         for key in keys or ("0",):
             page.keyboard.press(key)
         expect(page.locator(".where")).not_to_have_text(before)
+
+
+def in_place(page: Page) -> None:
+    """Wait until the document is in its place: nothing can be said of it before."""
+    expect(page.locator('.bar [aria-disabled="true"]')).to_have_count(0)
 
 
 def saved(page: Page) -> None:

@@ -12,6 +12,7 @@ from tests.collection.making import PLAN, Site, make_site, material, wrong
 from qrowd.collection.adjudication import appeals, expert_sample
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import (
+    DECIDED,
     appeal,
     assignment,
     campaign,
@@ -82,7 +83,10 @@ def state_of(site: Site) -> dict[str, list[Any]]:
                 for row in work.db.execute(select(table).order_by(*table.primary_key.columns))
             ]
             for table in TABLES
-        } | {"digest": list(work.db.scalars(select(digest.c.address)))}
+        } | {
+            "digest": list(work.db.scalars(select(digest.c.address))),
+            "decided": list(work.db.scalars(DECIDED)),
+        }
 
 
 def submitted(site: Site) -> int:
@@ -173,6 +177,11 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
         details = {"worker": 1}
     elif act == "draw sample":
         details = {"size": 2}
+    elif act == "take back decision":
+        with site.store.read("tiny") as work:
+            pair_id = expert_sample.pair_named(work, "t0", "d0-1")
+        site.work(expert_sample.decide, "eve", pair_id, 1)
+        details = {"topic": "t0", "doc": "d0-1"}
     elif act == "clarify topic":
         details = {"topic": "t0", "text": "only recipes"}
     elif act == "resume":

@@ -20,7 +20,7 @@ from tests.collection.making import PLAN, Site, make_site, material
 import qrowd as q
 from qrowd.collection.database.schema import event
 from qrowd.collection.database.verification import broken
-from qrowd.collection.judging import submission
+from qrowd.collection.judging import events, submission
 from qrowd.collection.judging.events import Said
 from qrowd.collection.judging.offer import Offer
 from qrowd.collection.plan import way as registry
@@ -241,6 +241,29 @@ def test_check_questions_are_judged_by_the_grade_of_the_cuts(url: str) -> None:
 
 
 # --- what is exported -----------------------------------------------------------------------------
+
+
+def test_pairs_stay_on_one_topic_for_a_while(url: str) -> None:
+    plan = PLAN.replace("[sets]", 'way = "preferences"\n[sets]').replace("size = 3", "size = 2")
+    plan = plan.replace("sets = 3", "sets = 5").replace("gold = 1", "gold = 0")
+    rows = replace(material(topics=3, pool=6), gold=())
+    site = make_site(url, plan, rows)
+    ann = site.worker("ann")
+    seen: list[str] = []
+    while isinstance(offer := site.next(ann), Offer):
+        seen += [shown.topic.query for shown in offer.sets]
+        topics = [
+            topic for topic, _ in itertools.groupby(shown.topic.query for shown in offer.sets)
+        ]
+        assert len(topics) == len(set(topics))  # what is left of a topic comes together
+        assert len(topics) == 1 or len(seen) > 5
+        for shown in offer.sets:
+            said = Said(key=shown.key, place=shown.key, kind="ranking", ranks=(1, 2))
+            site.work(events.save, ann, said)
+        site.work(submission.finish, ann, offer.key)
+        site.work(submission.submit, ann, offer.key)
+    assert len(seen) == 3 * 12  # 6 documents in 4 couples each
+    site.store.engine.dispose()
 
 
 def rows_of(folder: Path, name: str) -> list[dict[str, str]]:

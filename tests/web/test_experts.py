@@ -15,6 +15,7 @@ from tests.web.test_work import judge
 from qrowd.collection.adjudication import appeals, cases, expert_sample
 from qrowd.collection.judging import submission
 from qrowd.collection.record import audit
+from qrowd.errors import RuleError
 from qrowd.web import neighbours, tasks
 from qrowd.web.app import make_app
 from qrowd.web.settings import Settings
@@ -157,12 +158,12 @@ def test_judge_blind_then_decide(disputed: Server) -> None:
     shown = words(eve.get(said.headers["location"]))
     assert "You said 2 : the second paragraph" in shown
     assert "ann thinks so" in shown
-    assert "Alike by their words" in shown
+    assert "Alike by their words" in words(eve.get(f"{HOME}/alike?topic={row.topic}&doc={row.doc}"))
     again = decide(eve, row.topic, row.doc, grade="0")
     assert "You have judged this document before" in words(again)
     fields = {"step": "decide", "reason": "now sure", "clarify": "Only <b>printed</b> pages."}
     final = decide(eve, row.topic, row.doc, grade="1", code="misread topic", **fields)
-    assert "Decided." in words(eve.get(final.headers["location"]))
+    assert "Decided: 1." in words(eve.get(final.headers["location"]))
     with disputed.site.store.read("tiny") as work:
         standing = cases.decisions(work)[0]
         last = audit.acts(work, 1)[0]
@@ -171,6 +172,79 @@ def test_judge_blind_then_decide(disputed: Server) -> None:
     topic = eve.get(f"{HOME}/topic?topic={row.topic}")
     assert "Clarified on 2027-01-15: Only <b>printed</b> pages." in words(topic)
     assert "<b>printed" not in topic.text
+
+
+@pytest.fixture
+def agreed(tmp_path: Path) -> Any:
+    """A campaign on which two judges say the same, all of it drawn for experts."""
+    from starlette.testclient import TestClient
+
+    where = f"sqlite:///{tmp_path / 'c.db'}"
+    site = make_site(where)
+    for name in ("ann", "bob"):
+        site.whole(site.worker(name))
+    site.work(expert_sample.draw_sample, 1000)
+    settings = Settings.of_folder(tmp_path, where, "http://testserver")
+    with TestClient(make_app(settings, site.store)) as client:
+        yield Server(site, settings, client)
+
+
+def test_one_answer_where_all_agree_and_each_case_can_be_taken_back(agreed: Server) -> None:
+    eve, site = desk(agreed, "expert"), agreed.site
+    with site.store.read("tiny") as work:
+        waiting = cases.queue(work)
+        said = {row.id: set(_grades(work, row.id)) for row in waiting}
+    row, other = [row for row in waiting if len(said[row.id]) == 1][:2]
+    one = decide(eve, row.topic, row.doc, grade=str(*said[row.id]))
+    assert f"doc={row.doc}&" not in one.headers["location"]  # the next case at once
+    assert "Decided: " in words(eve.get(one.headers["location"]))
+    doubted = decide(eve, other.topic, other.doc, grade="0" if said[other.id] != {0} else "2")
+    assert f"doc={other.doc}" in doubted.headers["location"]  # there is something to weigh
+    for case in (other, row):  # the last one first
+        page = words(eve.get(eve.get(HOME + "/next").headers["location"]))
+        assert f"Last case: {case.title}" in page
+        back = eve.post(f"{HOME}/take-back", topic=case.topic, doc=case.doc)
+        assert "What others said is shown after that." in words(eve.get(back.headers["location"]))
+    assert eve.post(f"{HOME}/take-back", topic=row.topic, doc=row.doc).status_code == 404
+    with site.store.read("tiny") as work:
+        assert cases.decisions(work) == []
+        assert {each.id for each in cases.queue(work)} == {each.id for each in waiting}
+        acts = [each.act for each in audit.acts(work, 2)]
+    assert acts == ["take back decision"] * 2
+
+
+def test_the_next_case_is_the_one_that_was_fetched_unless_it_is_decided(agreed: Server) -> None:
+    eve = desk(agreed, "expert")
+    with agreed.site.store.read("tiny") as work:
+        first, second, third = cases.queue(work)[:3]
+    asked = f"{HOME}/following?topic={first.topic}&doc={first.doc}"
+    following = eve.get(asked).json()
+    assert (following["topic"], following["doc"]) == (second.topic, second.doc)
+    assert eve.get(following["reading"]).json()["kind"] == "text"
+    for wanted, arrived in ((third, third), (third, first)):
+        foreseen = {"next_topic": wanted.topic, "next_doc": wanted.doc}
+        with agreed.site.store.read("tiny") as work:
+            row = second if wanted is arrived else third
+            grade = str(_grades(work, row.id)[0])
+        said = decide(eve, row.topic, row.doc, grade=grade, **foreseen)
+        assert f"topic={arrived.topic}&doc={arrived.doc}&" in said.headers["location"]
+
+
+def test_what_another_expert_decided_stands_again(disputed: Server) -> None:
+    site = disputed.site
+    mine, theirs = (_expert(disputed, name) for name in ("eve", "adam"))
+    with site.store.write("tiny") as work:
+        row = cases.queue(work)[0]
+        cases.decide(work, theirs, row.id, 0, "as it is")
+        cases.decide(work, mine, row.id, 1)
+        cases.decide(work, mine, row.id, 2)
+        number = cases.take_back(work, "eve", mine, row.id)
+        assert [each.grade for each in cases.decisions(work)] == [0]
+        assert cases.decisions(work, mine) == []
+        with pytest.raises(RuleError, match="no decision of yours"):
+            cases.take_back(work, "eve", mine, row.id)
+        audit.undo(work, "ada", number)
+        assert [(each.grade, each.expert) for each in cases.decisions(work)] == [(2, "eve")]
 
 
 def test_a_reason_code_is_wanted_where_most_judges_said_something_else(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 pytest.importorskip("nh3", reason="pages need the extra serve")
 
 from tests.web.serving import API, Server
+from tests.web.test_work import judge
 
 from qrowd.texts import FOLDER as TEXTS
 from qrowd.texts import catalogue, language_of, languages, worker_words
@@ -58,6 +59,41 @@ def test_the_page_of_a_campaign(server: Server) -> None:
     missing = server.client.get("/judge/nowhere")
     assert missing.status_code == 404
     assert "copy the whole link" in missing.text
+
+
+def test_unknown_addresses_are_pages_for_browsers_and_json_for_programs(server: Server) -> None:
+    browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    for path in ("/nowhere", "/judge/tiny/no/such/page", "/favicon.ico"):
+        page = server.client.get(path, headers=browser, follow_redirects=False)
+        assert page.status_code == 404, path
+        assert page.headers["content-type"].startswith("text/html")
+        assert "This address leads to no page" in page.text
+        assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    wrong = server.client.delete("/campaigns", headers=browser)
+    assert (wrong.status_code, wrong.headers["content-type"][:9]) == (405, "text/html")
+    for path, headers in (("/nowhere", {}), ("/api/nowhere", browser)):
+        told = server.client.get(path, headers=headers)
+        assert (told.status_code, told.json()["error"]["code"]) == (404, "not-found")
+    german = server.client.get("/judge/a/b/c/d", headers={**browser, "Accept-Language": "de"})
+    assert "Diese Adresse führt zu keiner Seite" in german.text
+
+
+def test_what_is_known_before_starting(server: Server) -> None:
+    about = server.client.get(f"{API}/about").json()
+    assert about["checks"] == ["binary"]
+    ann = server.worker("ann")
+    before = server.client.get(f"{API}/judging/ahead", headers=ann).json()
+    assert before == {"batches": before["batches"], "contact": ""}
+    done = 0
+    while batch := server.client.post(f"{API}/judging/next", headers=ann).json()["batch"]:
+        left = server.client.get(f"{API}/judging/ahead", headers=ann).json()["batches"]
+        assert left == before["batches"] - done  # the open one counted
+        judge(server, ann, batch)
+        for step in ("finish", "submit"):
+            server.client.post(f"{API}/judging/batches/{batch['key']}/{step}", headers=ann)
+        done += 1
+    assert done == before["batches"] > 1
+    assert server.client.get(f"{API}/judging/ahead", headers=ann).json()["batches"] == 0
 
 
 def test_links_lead_to_the_page(server: Server) -> None:

@@ -119,17 +119,23 @@ RULES = {
         GET /api/campaigns/{name}/experts/topics
         GET /api/campaigns/{name}/experts/votes
         GET /campaigns/{name}/experts
+        GET /campaigns/{name}/experts/alike
+        GET /campaigns/{name}/experts/following
         GET /campaigns/{name}/experts/next
         GET /campaigns/{name}/experts/objections/{number}
-        GET /campaigns/{name}/experts/original
+        GET /campaigns/{name}/experts/original/{ticket}
+        GET /campaigns/{name}/experts/original/{ticket}/{page}
         GET /campaigns/{name}/experts/pair
+        GET /campaigns/{name}/experts/reading
         GET /campaigns/{name}/experts/topic
         POST /api/campaigns/{name}/experts/clarifications
         POST /api/campaigns/{name}/experts/decisions
         POST /api/campaigns/{name}/experts/objections/{number}
         POST /api/campaigns/{name}/experts/sample
+        POST /api/campaigns/{name}/experts/take-back
         POST /campaigns/{name}/experts/objections/{number}
         POST /campaigns/{name}/experts/pair
+        POST /campaigns/{name}/experts/take-back
     """,
     "read": """
         GET /api/campaigns/{name}/acts
@@ -215,6 +221,7 @@ RULES = {
         GET /api/campaigns/{name}/releases
         GET /api/campaigns/{name}/releases/{number}/zip
         GET /campaigns/{name}/releases
+        GET /campaigns/{name}/releases/{number}/datasheet
         GET /campaigns/{name}/releases/{number}/zip
         POST /api/campaigns/{name}/releases
         POST /campaigns/{name}/releases

@@ -82,6 +82,7 @@ NAMES = {
     "zip",
     "tiny",
     "EUR",
+    "UTC",
     "AP",
     "mv",
     "fleiss",

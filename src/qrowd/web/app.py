@@ -117,7 +117,7 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
         lifespan=closing,
     )
     app.state.store, app.state.settings = opened, settings
-    problems.install(app)
+    problems.install(app, _page)
     app.add_middleware(Guard)
     for router in (*API, *PAGES):
         app.include_router(router)
@@ -185,13 +185,21 @@ def _route(scope: Scope) -> str:
 def _unforeseen(request: Request, request_id: str) -> Response:
     """What somebody is told after an error that nobody foresaw: browsers get a page."""
     text = Text("problem.unforeseen", id=request_id)
-    if "text/html" in request.headers.get("Accept", ""):
-        with suppress(Exception):  # what failed may be what pages need
-            if request.url.path.startswith("/judge/"):
-                return judging.show_problem(request, text, 500)
-            visit = Visit(request, access.store_of(request), access.settings_of(request))
-            return visit.show_problem(500, text)
-    return problems.refusal("unforeseen", str(text), 500, id=request_id)
+    page = _page(request, 500, text)
+    return page or problems.refusal("unforeseen", str(text), 500, id=request_id)
+
+
+def _page(request: Request, status: int, text: Text) -> Response | None:
+    """An error as a page, for browsers; programs, and whatever asks for the interface, get JSON."""
+    is_page = not request.url.path.startswith("/api/")
+    if not is_page or "text/html" not in request.headers.get("Accept", ""):
+        return None
+    with suppress(Exception):  # what failed may be what pages need
+        if request.url.path.startswith("/judge/"):
+            return judging.show_problem(request, text, status)
+        visit = Visit(request, access.store_of(request), access.settings_of(request))
+        return visit.show_problem(status, text)
+    return None
 
 
 def _in_time(scope: Scope, receive: Receive) -> Receive:

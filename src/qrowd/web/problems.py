@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from qrowd.errors import InputError, QrowdError, RuleError, StoreError
+from qrowd.texts import Text
 
 _log = logging.getLogger(__name__)
 _FOLDERS = re.compile(
@@ -86,8 +87,13 @@ def refusal(
     return JSONResponse({"error": {"code": code, "message": message, **more}}, status, headers)
 
 
-def install(app: FastAPI) -> None:
-    """Let every error of the application have the one shape."""
+NO_PAGE = Text("problem.address")
+
+
+def install(app: FastAPI, page: Callable[[Request, int, Text], Response | None]) -> None:
+    """Let every error of the application have the one shape; browsers get a page, where it can be
+    made.
+    """
 
     @app.exception_handler(QrowdError)
     def _ours(_: Request, error: QrowdError) -> JSONResponse:
@@ -99,12 +105,16 @@ def install(app: FastAPI) -> None:
         return refusal(code, sentence_of(error), status_of(error))
 
     @app.exception_handler(HTTPException)
-    def _http(_: Request, error: HTTPException) -> JSONResponse:
+    def _http(request: Request, error: HTTPException) -> Response:
+        if error.status_code in (404, 405) and (shown := page(request, error.status_code, NO_PAGE)):
+            return shown
         code = HTTPStatus(error.status_code).phrase.lower().replace(" ", "-")
         return refusal(code, str(error.detail), error.status_code, error.headers)
 
     @app.exception_handler(RequestValidationError)
-    def _invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+    def _invalid(request: Request, error: RequestValidationError) -> Response:
+        if shown := page(request, 404, NO_PAGE):
+            return shown
         sentences = []
         for problem in error.errors():
             where = ".".join(str(part) for part in problem["loc"] if part != "body")

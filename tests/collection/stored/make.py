@@ -455,8 +455,10 @@ def _experts(site: Stage, folder: Path) -> None:
     site.act("draw sample", size=4)
     site.act("draw sample", size=6)
     with site.store.write(site.name) as work:
-        for at, row in enumerate(expert_sample.to_judge(work)[:3]):
+        decided = expert_sample.to_judge(work)[:4]
+        for at, row in enumerate(decided):
             expert_sample.decide(work, "eva", row.id, at % 3, "looked it up", "borderline")
+    site.act("take back decision", topic=decided[3].topic, doc=decided[3].doc)
     for kind, name in (("machine", "robot"), ("expert", "ute")):
         path = folder / f"{kind}.tsv"
         rows = [f"t0\td0-{at}\t{name}\t{at % 3}\t1.5\n" for at in range(6)]

@@ -10,15 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, func, select, true
+from sqlalchemy import ColumnElement, Select, func, select, true
 
 from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.adjudication.appeals import DISPUTED, LONGEST
 from qrowd.collection.books import notices
 from qrowd.collection.database.schema import (
+    DECIDED,
     NAMED_PAIRS,
     PAIR_NAMES,
     PLACED_ANSWERS,
+    STANDING,
+    TAKEN_BACK,
     Appeal,
     Decision,
     TypedRow,
@@ -129,7 +132,7 @@ class TopicLine(TypedRow):
 
 def topics(work: Work, expert_number: int) -> list[TopicLine]:
     """Topics, and how far this expert is with each."""
-    mine = select(decision.c.pair_id).where(decision.c.expert_id == expert_number)
+    mine = judged_by(expert_number)
     own = func.count().filter(pair.c.id.in_(mine)).label("own")
     query = (
         select(topic.c.name, topic.c.query, func.count().label("pairs"), own)
@@ -143,6 +146,17 @@ def topics(work: Work, expert_number: int) -> list[TopicLine]:
 # --- blind first ----------------------------------------------------------------------------------
 
 
+def still_open(
+    work: Work, expert_number: int | None, topic_name: str, doc: str
+) -> expert_sample.NamedPair | None:
+    """A pair by its names, if nobody has decided it; for an expert: if this one has not."""
+    closed = DECIDED if expert_number is None else judged_by(expert_number)
+    named = (topic.c.name == topic_name) & (document.c.name == doc)
+    query = select(*expert_sample.NAMED_PAIR).select_from(NAMED_PAIRS)
+    wanted = query.where(work.own(pair), named, pair.c.id.not_in(closed))
+    return work.row(wanted, expert_sample.NamedPair)
+
+
 def expert_id(work: Work, worker_id: int | None, name: str) -> int:
     """The number that an expert's decisions stand under; made if this is the first."""
     return expert(work, name) if worker_id is None else worker_id
@@ -154,10 +168,18 @@ def seen_as(work: Work, worker_id: int | None, name: str) -> int:
 
 
 def own_decision(work: Work, expert_number: int, pair_id: int) -> Decision | None:
-    """The last decision of this expert on a pair."""
+    """The last decision of this expert on a pair, unless it was taken back."""
     mine = (decision.c.pair_id == pair_id) & (decision.c.expert_id == expert_number)
     query = select(decision).where(mine).order_by(decision.c.id.desc()).limit(1)
-    return work.row(query, Decision)
+    last = work.row(query, Decision)
+    return None if last is None or last.code == TAKEN_BACK else last
+
+
+def judged_by(expert_number: int) -> Select[int]:
+    """The pairs that this expert has judged, without those whose decision was taken back."""
+    d = decision.c
+    last = select(func.max(d.id)).where(d.expert_id == expert_number).group_by(d.pair_id)
+    return select(d.pair_id).where(d.id.in_(last), d.code != TAKEN_BACK)
 
 
 def refuse_before_own(work: Work, expert_number: int, pair_id: int) -> None:
@@ -220,24 +242,46 @@ def decisions(
 
     For an expert: of the pairs that this expert has judged, as others' must be judged blind.
     """
+    of_topic = true() if topic_name is None else topic.c.name == topic_name
+    judged: ColumnElement[bool] = true()
+    if expert_number is not None:
+        judged = decision.c.pair_id.in_(judged_by(expert_number))
+    return work.rows(_standing(work, expert_number).where(of_topic, judged), Decided)
+
+
+def last_own(work: Work, expert_number: int) -> Decided | None:
+    """The newest decision of this expert that stands: the next one to take back."""
+    mine = decision.c.expert_id == expert_number
+    return work.row(_standing(work, expert_number).where(mine).limit(1), Decided)
+
+
+def _standing(work: Work, expert_number: int | None) -> Select[Any]:
+    """Decisions that stand, the newest first."""
     d = decision.c
     joined = NAMED_PAIRS.join(decision, d.pair_id == pair.c.id)
     joined = joined.join(worker, worker.c.id == d.expert_id)
     names = (d.pair_id.label("pair"), *PAIR_NAMES, document.c.title)
     expert = func.coalesce(worker.c.name, "").label("expert")
     own = (d.expert_id == (expert_number or 0)).label("own")
-    judged = select(d.pair_id).where(d.expert_id == expert_number)
-    query = (
-        select(decision, *names, expert, own)
-        .select_from(joined)
-        .where(
-            work.own(pair),
-            d.id.in_(expert_sample.STANDING),
-            true() if topic_name is None else topic.c.name == topic_name,
-            true() if expert_number is None else d.pair_id.in_(judged),
-        )
-    )
-    return work.rows(query.order_by(d.id.desc()), Decided)
+    query = select(decision, *names, expert, own).select_from(joined)
+    return query.where(work.own(pair), d.id.in_(STANDING)).order_by(d.id.desc())
+
+
+def take_back(work: Work, who: str, expert_number: int, pair_id: int) -> int:
+    """Take back one's own decision on a pair, which waits again then; the number of the act."""
+    mine = _standing(work, expert_number).where(decision.c.pair_id == pair_id)
+    row = work.row(mine, Decided)
+    if row is None or not row.own:
+        raise RuleError("not-found", "no decision of yours stands on this document")
+    return perform(work, who, "take back decision", {"topic": row.topic, "doc": row.doc})
+
+
+def is_agreed(work: Work, expert_number: int, pair_id: int) -> bool:
+    """Whether all who judged a pair, and gold where there is any, say what this expert said."""
+    own = own_decision(work, expert_number, pair_id)
+    known = gold_says(work, expert_number, pair_id)
+    said = {vote.grade for vote in votes(work, expert_number, pair_id)}
+    return own is not None and said | ({known.grade} if known else set()) <= {own.grade}
 
 
 class GoldSays(TypedRow):
@@ -245,12 +289,13 @@ class GoldSays(TypedRow):
 
     grade: int
     reason: str
+    passage: str
 
 
 def gold_says(work: Work, expert_number: int, pair_id: int) -> GoldSays | None:
     """What gold says of a check question; only after one's own judgement. None: it is none."""
     refuse_before_own(work, expert_number, pair_id)
-    query = select(right_answer(work.plan).label("grade"), gold.c.reason)
+    query = select(right_answer(work.plan).label("grade"), gold.c.reason, gold.c.passage)
     return work.row(query.where(gold.c.pair_id == pair_id), GoldSays)
 
 

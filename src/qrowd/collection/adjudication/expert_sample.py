@@ -13,9 +13,13 @@ import numpy as np
 from sqlalchemy import ColumnElement, and_, case, func, select, true
 
 from qrowd.collection.database.schema import (
+    DECIDED,
     NAMED_PAIRS,
     PAIR_NAMES,
     PLACED_ANSWERS,
+    STANDING,
+    TAKEN_BACK,
+    Decision,
     TypedRow,
     answer,
     assignment,
@@ -52,10 +56,6 @@ CODES = (
 # Of a good person's other check questions: how many at least, and the share that is right.
 LEAST_OTHERS, GOOD_SHARE = 4, 0.75
 LEAST_GOOD = 3  # good people who answered a check question, before it is doubted
-
-
-# The decision that stands of each pair: the last one.
-STANDING = select(func.max(decision.c.id)).group_by(decision.c.pair_id)
 
 
 def draw_sample(work: Work, size: int | None = None) -> list[tuple[int, int]]:
@@ -110,9 +110,8 @@ class DisputedPair(NamedPair):
 
 def to_judge(work: Work) -> list[NamedPair]:
     """Sampled pairs without a decision."""
-    decided = select(decision.c.pair_id)
     query = select(*NAMED_PAIR).distinct().select_from(with_pairs(sampled))
-    undecided = query.where(work.own(pair), pair.c.id.not_in(decided))
+    undecided = query.where(work.own(pair), pair.c.id.not_in(DECIDED))
     return work.rows(undecided.order_by(pair.c.id), NamedPair)
 
 
@@ -126,7 +125,7 @@ def disputed(work: Work, limit: int = 100) -> list[DisputedPair]:
     split = (
         select(number, votes.label("votes"), yes.label("relevant"), margin.label("margin"))
         .select_from(PLACED_ANSWERS)
-        .where(_counted(work), number.not_in(select(decision.c.pair_id)))
+        .where(_counted(work), number.not_in(DECIDED))
         .group_by(number)
         .having(and_(yes > 0, yes < votes))
         .order_by(margin, votes.desc(), number)
@@ -176,7 +175,7 @@ def missed_by_good(work: Work) -> list[NamedPair]:
         select(each.pair_id)
         .join_from(answered, people, people.c.worker_id == each.worker_id)
         .where(others >= LEAST_OTHERS, is_good)
-        .where(each.pair_id.not_in(select(decision.c.pair_id)))
+        .where(each.pair_id.not_in(DECIDED))
         .group_by(each.pair_id)
         .having(and_(func.count() >= LEAST_GOOD, 2 * missed > func.count()))
     )
@@ -252,6 +251,41 @@ def decide(
         pair_id=pair_id,
         expert_id=expert_id,
         grade=grade,
+        reason=reason,
+        code=code,
+        at=work.now,
+    )
+
+
+def take_back(work: Work, pair_id: int) -> Decision:
+    """Take back the decision that stands on a pair: what another expert decided before it stands
+    again. The decision that was taken back.
+    """
+    mine = (decision.c.pair_id == pair_id) & decision.c.id.in_(STANDING)
+    message = "no decision of an expert stands on this document"
+    standing = work.existing(select(decision).where(mine), message, Decision)
+    _say(work, standing, code=TAKEN_BACK)
+    rows = select(decision).where(decision.c.pair_id == pair_id).order_by(decision.c.id)
+    last = {row.expert_id: row for row in work.rows(rows, Decision)}  # of each expert
+    earlier = [row for row in last.values() if row.code != TAKEN_BACK]
+    if earlier:
+        last_of_others = max(earlier, key=lambda row: row.id)
+        _say(work, last_of_others, code=last_of_others.code, reason=last_of_others.reason)
+    return standing
+
+
+def decide_again(work: Work, number: int) -> None:
+    """What was taken back stands again."""
+    row = work.existing(select(decision).where(decision.c.id == number), "no decision", Decision)
+    _say(work, row, code=row.code, reason=row.reason)
+
+
+def _say(work: Work, row: Decision, *, code: str, reason: str = "") -> None:
+    work.insert(
+        decision,
+        pair_id=row.pair_id,
+        expert_id=row.expert_id,
+        grade=row.grade,
         reason=reason,
         code=code,
         at=work.now,

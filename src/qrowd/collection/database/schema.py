@@ -701,6 +701,13 @@ class Decision(TypedRow, table="decision"):
 
 decision = Decision.table
 
+# The code of a row that takes a decision back: rows are never removed. The last row of a pair
+# stands; if it is such a row, nothing is decided.
+TAKEN_BACK = "taken back"
+_LAST = sa.select(sa.func.max(decision.c.id)).group_by(decision.c.pair_id)
+STANDING = sa.select(decision.c.id).where(decision.c.id.in_(_LAST), decision.c.code != TAKEN_BACK)
+DECIDED = STANDING.with_only_columns(decision.c.pair_id)
+
 
 class Appeal(TypedRow, table="appeal"):
     """What a worker objects to."""

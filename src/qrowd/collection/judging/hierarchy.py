@@ -36,8 +36,10 @@ from sqlalchemy import (
 from qrowd.collection.books import ledger, notices
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
+    DECIDED,
     PLACED_ANSWERS,
     PLACED_SETS,
+    TAKEN_BACK,
     answer,
     assignment,
     audit,
@@ -245,7 +247,7 @@ def _training_disputes(work: Work, training: Collection[int]) -> Select[Any]:
         select(place.c.set_id, member.c.pair_id)
         .select_from(PLACED_ANSWERS)
         .where(*counted, _one_of(place.c.set_id, training))
-        .where(member.c.pair_id.not_in(select(decision.c.pair_id)))
+        .where(member.c.pair_id.not_in(DECIDED))
         .group_by(place.c.set_id, member.c.pair_id)
         .having(and_(yes > 0, yes < func.count()))
     )
@@ -343,7 +345,7 @@ def lessons(work: Work, assigned: schema.Assignment) -> list[Lesson]:
         )
         .where(place.c.worker_id == assigned.worker_id, place.c.kind == "count", has_grade())
         .where(a.finished_at < d.at, _one_of(place.c.set_id, training_sets(work)))
-        .where(d.id.in_(standing), d.at > since, d.at <= until)
+        .where(d.id.in_(standing), d.code != TAKEN_BACK, d.at > since, d.at <= until)
         .where((event.c.grade >= rel) != (d.grade >= rel))
     )
     return [Lesson(*row) for row in work.db.execute(query.order_by(d.id))]
@@ -468,7 +470,7 @@ def is_kept(row: Revised, relevant_from: int) -> bool:
 
 def kept_pairs(work: Work) -> list[int]:
     """Pairs of which somebody kept an answer that the text contradicts: an expert decides."""
-    decided = set(work.db.scalars(select(decision.c.pair_id).distinct()))
+    decided = set(work.db.scalars(DECIDED))
     rel = work.plan.scale.relevant_from
     kept = [row.pair_id for row in revised(work) if is_kept(row, rel)]
     return [number for number in dict.fromkeys(kept) if number not in decided]
@@ -646,9 +648,6 @@ def _experts_time(work: Work) -> tuple[int, float]:
         for earlier, later in pairwise(rows)
         if earlier.expert_id == later.expert_id and later.at - earlier.at <= PAUSE
     ]
-    pairs = select(func.count(distinct(decision.c.pair_id))).join_from(
-        decision, pair, pair.c.id == decision.c.pair_id
-    )
-    number = work.number(pairs.where(work.own(pair)))
+    number = work.count(pair, work.own(pair), pair.c.id.in_(DECIDED))
     typical = sum(gaps) / len(gaps) if gaps else 0.0
     return number, (sum(gaps) + typical * (len(rows) - len(gaps))) / 60_000

@@ -131,6 +131,19 @@ class OpenSets:
                 rows += self.work.rows(query.where(half).limit(most - len(rows)), JudgingSet)
         return self.work.random.sample(rows, len(rows))
 
+    def together(self, wanted: int) -> list[JudgingSet]:
+        """The next sets, at most `wanted`: among equals those of one topic, then of the next."""
+        chosen: list[JudgingSet] = []
+        while len(chosen) < wanted:
+            taken = [row.id for row in chosen]
+            if (first := self.first(taken)) is None:
+                break
+            (one, *_) = self.equals(first, taken, (), 1)
+            alike = (S.topic_id == one.topic_id, S.priority == one.priority, S.held == one.held)
+            query = self._free(taken).where(*alike).order_by(S.shuffle)
+            chosen += self.work.rows(query.limit(wanted - len(chosen)), JudgingSet)
+        return chosen
+
 
 def pick(
     work: Work,
@@ -141,7 +154,10 @@ def pick(
 ) -> list[JudgingSet]:
     """The next sets of the pool for a worker, at most `wanted`, beside those that are repeated."""
     uses = Counter(row.topic_id for row in repeated)
-    return composition.pick(OpenSets(work, open_to(work, worker_id, now)), wanted, uses)
+    source = OpenSets(work, open_to(work, worker_id, now))
+    if work.plan.way.together:
+        return source.together(wanted)
+    return composition.pick(source, wanted, uses)
 
 
 def pick_topic(work: Work, worker_id: int) -> list[JudgingSet]:

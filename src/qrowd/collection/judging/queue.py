@@ -8,11 +8,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, bindparam, exists, select
+from sqlalchemy import ColumnElement, bindparam, exists, func, select
 
 from qrowd.collection.books import ledger, notices
 from qrowd.collection.database import schema
@@ -108,6 +109,29 @@ def _visit_is_done(work: Work, worker_id: int) -> bool:
     during = assignment.c.finished_at.is_not(None) & (assignment.c.leased_at >= since)
     done = work.count(assignment, _judged_by(worker_id), during)
     return done >= work.plan.campaign.hits_per_session
+
+
+def batches_left(work: Work, worker_id: int) -> int:
+    """How many batches there are for a worker as things stand, an open one counted: what is open,
+    check questions that are new to them, and what the budget pays, whichever ends first.
+    """
+    plan = work.plan
+    is_out = workers.worker_of(work, worker_id).state in ("failed", "screened-out", "stopped")
+    if work.state != "running" or is_out:
+        return 0
+    allowed = picks.open_to(work, worker_id)
+    if plan.owner:
+        owned = select(judging_set.c.topic_id).where(work.pool_sets(), judging_set.c.held > 0)
+        topic_id = judging_set.c.topic_id
+        topics = select(func.count(topic_id.distinct())).where(allowed, topic_id.not_in(owned))
+        left = work.number(topics)
+    else:
+        left = math.ceil(work.count(judging_set, allowed) / plan.counted_per_hit)
+        if plan.gold_per_hit:
+            left = min(left, len(gold.unmet(work, worker_id)) // plan.gold_per_hit)
+    if pay := plan.pay_of("judge"):
+        left = min(left, ledger.balance(work).free // pay)
+    return left + (_open(work, worker_id) is not None)
 
 
 def _judged_by(worker_id: int) -> ColumnElement[bool]:
@@ -207,7 +231,11 @@ def _lease_batch(work: Work, worker_id: int, now: Standing | None = None) -> Off
     first = [(row, "gold") for row in batch[:first_gold]]
     mixed = [(row, kinds[row.role]) for row in batch[first_gold:]]
     mixed += [(row, "repeat") for row in repeated]
-    return _offer(work, worker_id, "judge", first + work.random.sample(mixed, len(mixed)))
+    mixed = work.random.sample(mixed, len(mixed))
+    if plan.way.together:
+        topics = list(dict.fromkeys(row.topic_id for row, _ in mixed))
+        mixed.sort(key=lambda each: topics.index(each[0].topic_id))
+    return _offer(work, worker_id, "judge", first + mixed)
 
 
 def compose(

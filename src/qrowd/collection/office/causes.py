@@ -618,7 +618,7 @@ def _weekend(start: float, end: float) -> bool:
 
 
 def _time(at: float) -> str:
-    return datetime.fromtimestamp(at / 1000).astimezone().strftime("%Y-%m-%d %H:%M")
+    return datetime.fromtimestamp(at / 1000).astimezone().strftime("%Y-%m-%d %H:%M %Z")
 
 
 # --- nobody there, no money -----------------------------------------------------------------------

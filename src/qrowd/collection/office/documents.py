@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import alias, exists, func, select
 
 from qrowd.collection.adjudication.expert_sample import NAMED_PAIR, NamedPair, pair_named
 from qrowd.collection.database.schema import (
     NAMED_PAIRS,
     PLACED_ANSWERS,
+    TAKEN_BACK,
     Gold,
     TypedRow,
     assignment,
@@ -104,10 +105,17 @@ def record(work: Work, topic: str, doc: str) -> DocumentRecord:
         .where(member.c.pair_id == pair_id)
         .order_by(e.id.desc())
     )
+    later = alias(decision, "later")
+    taken_back = exists().where(
+        later.c.pair_id == decision.c.pair_id,
+        later.c.expert_id == decision.c.expert_id,
+        later.c.id > decision.c.id,
+        later.c.code == TAKEN_BACK,
+    )
     decided = (
         select(worker.c.name.label("expert"), decision.c.grade, decision.c.reason, decision.c.at)
         .join_from(decision, worker, worker.c.id == decision.c.expert_id)
-        .where(decision.c.pair_id == pair_id)
+        .where(decision.c.pair_id == pair_id, decision.c.code != TAKEN_BACK, ~taken_back)
         .order_by(decision.c.id.desc())
     )
     return DocumentRecord(

@@ -96,6 +96,8 @@ class Way:
     buckets: ClassVar[int] = 0
     #: whether a worker who has read a text never gets it again, under another topic or name
     anew: ClassVar[bool] = False
+    #: whether a batch stays on one topic as long as nothing else comes before it
+    together: ClassVar[bool] = False
     #: keys of the plan that only this way has a use for
     keys: ClassVar[tuple[str, ...]] = ()
     trial: ClassVar[Trial] = Trial()

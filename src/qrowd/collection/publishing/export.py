@@ -33,6 +33,7 @@ from qrowd.collection.database.schema import (
     NAMED_PAIRS,
     PAIR_NAMES,
     PLACED_ANSWERS,
+    STANDING,
     answer,
     assignment,
     bucket,
@@ -149,7 +150,10 @@ def given_names(work: Work, *, decided: bool = True) -> dict[tuple[str, str], in
     Gold's, then the last decision; without `decided`, gold's alone.
     """
     grades = named_grades(work, gold, pair.c.in_pool == 1)
-    return grades | named_grades(work, decision, pair.c.in_pool == 1) if decided else grades
+    if not decided:
+        return grades
+    standing = decision.c.id.in_(STANDING)
+    return grades | named_grades(work, decision, pair.c.in_pool == 1, standing)
 
 
 # --- files ----------------------------------------------------------------------------------------

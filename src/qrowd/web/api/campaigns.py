@@ -64,6 +64,8 @@ class About(BaseModel):
     digits: int
     qualification: bool
     justification: str
+    #: the checks of a finished batch that may keep it from counting
+    checks: list[str]
     seconds_per_document: float
     #: set: on average over a set; document: for every one
     seconds_for: str
@@ -100,6 +102,12 @@ def about(work: Work) -> About:
         digits=plan.pay.digits,
         qualification=bool(plan.qualification.sets),
         justification=plan.techniques.justification,
+        checks=[
+            name
+            for name in plan.way.checks
+            if (check := getattr(plan.checks, name)).action != "none" and check.at_least > 0
+            if name == "seconds" or plan.gold_per_hit
+        ],
         seconds_per_document=plan.checks.seconds.at_least,
         seconds_for=plan.checks.seconds_for,
         screen_out_pay=plan.pay.minor(plan.pay.screen_out)

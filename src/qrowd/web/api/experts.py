@@ -177,6 +177,14 @@ def decide(decision: Decision, expert: Expert) -> None:
         cases.decide(work, number, pair, decision.grade, decision.reason, decision.code)
 
 
+@router.post("/take-back", status_code=201)
+def take_back(wanted: Pair, expert: Expert) -> Done:
+    """Take back one's own decision on a pair, which waits again then; organisers can undo that."""
+    with writing(expert) as (work, number):
+        pair = expert_sample.pair_named(work, wanted.topic, wanted.doc)
+        return Done(number=cases.take_back(work, expert.name, number, pair))
+
+
 @router.get("/votes", response_model=Seen)
 def votes(topic: Topic, doc: Doc, expert: Expert) -> dict[str, Any]:
     """What judges said, and what is alike; refused until this expert has judged the pair."""

@@ -14,7 +14,7 @@ from qrowd.collection.database import schema
 from qrowd.collection.database.schema import Assignment, assignment
 from qrowd.collection.database.states import VOID
 from qrowd.collection.database.store import Work
-from qrowd.collection.judging import submission
+from qrowd.collection.judging import queue, submission
 from qrowd.collection.office import erasure
 from qrowd.collection.people import workers
 from qrowd.collection.plan.platforms import Departure
@@ -76,6 +76,13 @@ class Out(BaseModel):
     appealed: bool
 
 
+class Ahead(BaseModel):
+    """How many batches there are for a worker as things stand; whom to ask, "" if nobody says."""
+
+    batches: int
+    contact: str
+
+
 class Own(BaseModel):
     """All that a worker's own page shows."""
 
@@ -133,6 +140,15 @@ class Asked(BaseModel):
 def session(worker: Worker, settings: TheSettings) -> Session:
     """Come back to a page that was open before."""
     return Session(forgery_token=forgery_token(settings, worker.bearer.token))
+
+
+@router.get("/ahead")
+def ahead(worker: Worker) -> Ahead:
+    """What somebody wants to know before starting."""
+    with worker.read() as work:
+        plan = work.plan
+        contact = plan.mail.contact or plan.release.contact
+        return Ahead(batches=queue.batches_left(work, worker.worker), contact=contact)
 
 
 @router.get("/me", response_model=Own)

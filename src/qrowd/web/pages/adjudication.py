@@ -6,7 +6,11 @@ and what the organiser sees of it.
     /campaigns/NAME/experts/next             to the next document that waits
     /campaigns/NAME/experts/topic?topic=     a whole topic, earlier decisions
     /campaigns/NAME/experts/pair?topic=&doc= judge blind; then see, and decide
-    /campaigns/NAME/experts/original?...     a document's original, for a frame
+    /campaigns/NAME/experts/take-back        an own decision: the case waits again
+    /campaigns/NAME/experts/reading?...      a document for the reader
+    /campaigns/NAME/experts/following?...    what comes after it
+    /campaigns/NAME/experts/alike?...        documents that are alike
+    /campaigns/NAME/experts/original/TICKET  a document's original, for a frame (/N: of a page)
     /campaigns/NAME/experts/objections/N     an "I disagree": both sides, an answer
     /campaigns/NAME/decisions                for organisers: the error rate, decisions, their effect
 
@@ -17,11 +21,12 @@ experts knows anything about systems.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from fastapi import Response
-from markupsafe import Markup
+from itsdangerous import BadSignature
 
 from qrowd.collection.adjudication import cases, expert_sample
 from qrowd.collection.database.store import Work
@@ -33,21 +38,35 @@ from qrowd.texts import Text
 from qrowd.web import jobs, neighbours
 from qrowd.web.api.experts import reading, writing
 from qrowd.web.pages.frame import CampaignVisit, ExpertVisit, ManagerVisit, ReaderVisit, page_router
-from qrowd.web.pages.judging import readable, shown_original, shown_picture
+from qrowd.web.pages.judging import (
+    Reading,
+    page_data,
+    readable,
+    shown_original,
+    shown_picture,
+)
 
 router = page_router()
 RECENT = 20
 MOST_DECISIONS = 200  # on the organiser's page
 LARGEST_SAMPLE = 1_000_000
+# why most judges said something else, and the key for it
+KEYS_OF_CODES = {
+    "missed passage": "m",
+    "misread topic": "t",
+    "borderline": "l",
+    "broken page": "b",
+    "careless": "c",
+    "gold wrong": "g",
+}
 
 
 def _scale(work: Work) -> dict[str, Any]:
-    """How grades and days are shown."""
+    """How grades are shown."""
     scale = work.plan.scale
     return {
         "labels": dict(zip(scale.grades, scale.names, strict=True)),
         "relevant_from": scale.relevant_from,
-        "day": clarification.day,
     }
 
 
@@ -60,6 +79,8 @@ def _shared(visit: CampaignVisit, work: Work) -> dict[str, Any]:
         "home": visit.address("/experts"),
         "pair_at": lambda topic, doc: _address(visit, "pair", topic=topic, doc=doc),
         "topic_at": lambda topic: _address(visit, "topic", topic=topic),
+        "reading_at": lambda topic, doc: _address(visit, "reading", topic=topic, doc=doc),
+        "data": page_data({"name": visit.name}, visit.language),
     }
 
 
@@ -113,26 +134,56 @@ def following(visit: ExpertVisit, topic: str = "") -> Response:
     return _go_on(visit, topic)
 
 
-def _go_on(visit: CampaignVisit, topic: str, *, decided: bool = False) -> Response:
-    """To the next document, which shows what was done; or to the list, if there is none."""
-    message = Text("office.expert.done") if decided else None
-    after = ".decided" if decided else ""
+def _go_on(visit: CampaignVisit, topic: str, grade: str = "") -> Response:
+    """To the next document, or to the list if there is none; it shows what was decided."""
+    row = _foreseen(visit, topic) or _following(visit, topic)
+    decided = ".decided" if grade else ""
+    if row is not None:
+        said = Text("office.expert.done", grade=grade) if grade else None
+        return visit.go(_case(visit, row.topic, row.doc, topic), said)
     if topic:
-        with reading(visit.member) as (work, expert):
-            rows = cases.of_topic(work, topic)
-            docs = (row.doc for row in rows if cases.own_decision(work, expert, row.id) is None)
-            doc = next(docs, None)
-        if doc is not None:
-            address = _address(visit, "pair", topic=topic, doc=doc, whole="yes")
-            return visit.go(address, message)
-        done = Text(f"office.expert.topic-done{after}")
+        done = Text(f"office.expert.topic-done{decided}", grade=grade)
         return visit.go(_address(visit, "topic", topic=topic), done)
-    with visit.read() as work:
-        waiting = cases.queue(work)
-    if waiting:
-        address = _address(visit, "pair", topic=waiting[0].topic, doc=waiting[0].doc)
-        return visit.go(address, message)
-    return visit.go(visit.address("/experts"), Text(f"office.expert.all-done{after}"))
+    return visit.go(
+        visit.address("/experts"), Text(f"office.expert.all-done{decided}", grade=grade)
+    )
+
+
+def _case(visit: CampaignVisit, topic: str, doc: str, whole: str) -> str:
+    more = {"whole": "yes"} if whole else {}
+    return _address(visit, "pair", topic=topic, doc=doc, **more)
+
+
+def _following(
+    visit: CampaignVisit, topic: str, but: tuple[str, str] = ("", "")
+) -> expert_sample.NamedPair | None:
+    """The next document that waits, or the next of a topic that is judged whole."""
+    with reading(visit.member) as (work, expert):
+        if not topic:
+            rows = cases.queue(work)
+        else:
+            own = set(work.db.scalars(cases.judged_by(expert)))
+            rows = [row for row in cases.of_topic(work, topic) if row.id not in own]
+    return next((row for row in rows if (row.topic, row.doc) != but), None)
+
+
+def _foreseen(visit: CampaignVisit, topic: str) -> expert_sample.NamedPair | None:
+    """What the page has fetched, if it still waits: the queue of a large campaign takes long."""
+    names = visit.text("next_topic"), visit.text("next_doc")
+    if not all(names):
+        return None
+    with reading(visit.member) as (work, expert):
+        return cases.still_open(work, expert if topic else None, *names)
+
+
+@router.get("/campaigns/{name}/experts/following")
+def upcoming(visit: ExpertVisit, topic: str, doc: str, whole: str = "") -> dict[str, str] | None:
+    """What comes after a document, and where its text is, so that it can be fetched before."""
+    row = _following(visit, topic if whole else "", (topic, doc))
+    if row is None:
+        return None
+    where = _address(visit, "reading", topic=row.topic, doc=row.doc)
+    return {"topic": row.topic, "doc": row.doc, "reading": where}
 
 
 # --- a document: judged blind; then what judges said, what is alike, and the decision -------------
@@ -142,59 +193,92 @@ def _go_on(visit: CampaignVisit, topic: str, *, decided: bool = False) -> Respon
 def pair(visit: ExpertVisit, topic: str = "", doc: str = "") -> Response:
     """The document, to be judged blind; what judges said once that is done."""
     asked = visit.request.query_params
+    whole = visit.text("whole") or asked.get("whole", "")
     with reading(visit.member) as (work, expert):
         pair_id = expert_sample.pair_named(work, topic, doc)
         own = cases.own_decision(work, expert, pair_id)
         decided = cases.decisions(work, expert, topic)
+        scale = work.plan.scale
         data = {
             **_shared(visit, work),
-            **_document(visit, work, topic, doc, pair_id),
+            **_document(work, topic, doc, pair_id),
             "own": own,
-            "whole": visit.text("whole") or asked.get("whole", ""),
+            "whole": whole,
             "objection": visit.text("objection") or asked.get("objection", ""),
             "earlier": [decision for decision in decided if decision.pair != pair_id],
+            "last": cases.last_own(work, expert),
+            "alike_at": _address(visit, "alike", topic=topic, doc=doc),
+            "following": _address(visit, "following", topic=topic, doc=doc, whole=whole),
+            "leave": visit.address("/experts/next")
+            + (f"?{urlencode({'topic': topic})}" if whole else ""),
+            "digits": all(0 <= grade <= 9 for grade in scale.grades),
         }
         if own is not None:
-            data |= _seen(work, expert, pair_id)
-    return visit.show("expert/blind.html.j2" if own is None else "expert/decide.html.j2", **data)
+            kept = _grade(visit, scale.grades) if visit.problem else None
+            data |= _seen(work, expert, pair_id, own.grade if kept is None else kept)
+    return visit.show("expert/case.html.j2", **data)
 
 
 @router.post("/campaigns/{name}/experts/pair")
 def judge(visit: ExpertVisit) -> Response:
-    """Keep the blind judgement, or the decision after it."""
+    """Keep the blind judgement, or the decision after it.
+
+    Where all who judged it say what the expert says at first, there is nothing to weigh.
+    """
     topic, doc = visit.text("topic"), visit.text("doc")
     try:
-        seen = _keep(visit, topic, doc)
+        grade, is_done = _keep(visit, topic, doc)
     except RuleError as error:
         if error.code == "not-found":
             raise
         return pair(visit.with_problem(error, 409), topic, doc)
-    whole = {"whole": "yes"} if visit.text("whole") else {}
-    if not seen and visit.text("objection").isdecimal():
+    whole = topic if visit.text("whole") else ""
+    if visit.text("objection").isdecimal() and visit.text("step") != "decide":
         return visit.go(visit.address(f"/experts/objections/{visit.text('objection')}"))
-    if not seen:
-        return visit.go(_address(visit, "pair", topic=topic, doc=doc, **whole))
-    return _go_on(visit, topic if whole else "", decided=True)
+    if not is_done:
+        return visit.go(_case(visit, topic, doc, whole))
+    return _go_on(visit, whole, grade)
 
 
-def _keep(visit: CampaignVisit, topic: str, doc: str) -> bool:
-    """Keep a grade; whether what judges said had been seen."""
-    grade = visit.text("grade")
-    if not grade.lstrip("-").isdecimal() or len(grade) > 4:
-        raise RuleError("malformed", "choose a grade")
+def _keep(visit: CampaignVisit, topic: str, doc: str) -> tuple[str, bool]:
+    """Keep a grade; its name, and whether the case is done: what judges said had been seen, or is
+    the same.
+    """
     reason, code, words = visit.text("reason"), visit.text("code"), visit.text("clarify")
     with writing(visit.member) as (work, expert):
+        scale = work.plan.scale
+        grade = _grade(visit, scale.grades)
+        if grade is None:
+            raise RuleError("malformed", "choose a grade")
         pair_id = expert_sample.pair_named(work, topic, doc)
         seen = cases.own_decision(work, expert, pair_id) is not None
         if seen and visit.text("step") != "decide":
             raise RuleError("conflict", "you have judged this document before; decide below")
-        if seen and not code and _is_against_most(work, expert, pair_id, int(grade)):
+        if seen and not code and _is_against_most(work, expert, pair_id, grade):
             raise RuleError("malformed", "most judges said something else: choose why")
-        cases.decide(work, expert, pair_id, int(grade), reason, code if seen else "")
+        cases.decide(work, expert, pair_id, grade, reason, code if seen else "")
         if seen and words:
             details = {"topic": topic, "text": words}
             audit.perform(work, visit.member.name, clarification.ACT, details)
-    return seen
+        label = dict(zip(scale.grades, scale.names, strict=True))[grade]
+        return label, seen or cases.is_agreed(work, expert, pair_id)
+
+
+def _grade(visit: CampaignVisit, grades: Sequence[int]) -> int | None:
+    """The grade of the button that was pressed, else the one that the page kept."""
+    text = visit.text("grade") or visit.text("kept")
+    return next((grade for grade in grades if str(grade) == text), None)
+
+
+@router.post("/campaigns/{name}/experts/take-back")
+def take_back(visit: ExpertVisit) -> Response:
+    """Take back an own decision, and see the document again."""
+    topic, doc = visit.text("topic"), visit.text("doc")
+    with writing(visit.member) as (work, expert):
+        pair_id = expert_sample.pair_named(work, topic, doc)
+        cases.take_back(work, visit.member.name, expert, pair_id)
+    address = _case(visit, topic, doc, visit.text("whole"))
+    return visit.go(address, Text("office.expert.taken-back"))
 
 
 def _is_against_most(work: Work, expert: int, pair_id: int, grade: int) -> bool:
@@ -205,44 +289,62 @@ def _is_against_most(work: Work, expert: int, pair_id: int, grade: int) -> bool:
     return 2 * agree < len(votes)
 
 
-def _document(
-    visit: CampaignVisit, work: Work, topic: str, doc: str, pair_id: int
-) -> dict[str, Any]:
+def _document(work: Work, topic: str, doc: str, pair_id: int) -> dict[str, Any]:
     """What a template needs to show a topic and a document."""
-    original = _address(visit, "original", topic=topic, doc=doc)
-    read = readable(document_of(work, pair_id), original, visit.settings)
     return {
         "topic": topic,
         "doc": doc,
         "text": clarification.topic_named(work, topic),
-        "read": read,
-        "pages": [
-            (f"{original}&page={number}", " ".join(piece[4] for piece in pieces))
-            for number, (_, _, pieces) in enumerate(read.pages, 1)
-        ],
-        "html": Markup(read.html),  # made safe by `sanitiser`
+        "read_title": document_of(work, pair_id).title,
+        "passages": "",
     }
 
 
-def _seen(work: Work, expert: int, pair_id: int) -> dict[str, Any]:
-    """What judges said, and what is alike."""
-    votes = cases.votes(work, expert, pair_id)
+def _seen(work: Work, expert: int, pair_id: int, kept: int) -> dict[str, Any]:
+    """What judges said, and what is alike; `kept` is the grade that stands."""
+    votes, gold = cases.votes(work, expert, pair_id), cases.gold_says(work, expert, pair_id)
     counts = Counter(vote.grade for vote in votes if vote.grade is not None)
-    usual = max(counts, key=lambda grade: (counts[grade], grade or 0)) if counts else None
+    passages = [passage for vote in votes for passage in vote.passages]
     return {
         "votes": votes,
-        "gold": cases.gold_says(work, expert, pair_id),
+        "gold": gold,
         "counts": counts,
         "most": max(counts.values(), default=1),
-        "usual": usual,
-        "alike": neighbours.neighbours(work, expert, pair_id),
-        "codes": [code for code in expert_sample.CODES if code],
+        "kept": kept,
+        "against": _is_against_most(work, expert, pair_id, kept),
+        "codes": KEYS_OF_CODES,
+        "passages": "\n".join([*passages, gold.passage if gold else ""]),
     }
 
 
-@router.get("/campaigns/{name}/experts/original")
-def original(visit: ExpertVisit, topic: str = "", doc: str = "", page: int = 0) -> Response:
+@router.get("/campaigns/{name}/experts/alike")
+def alike(visit: ExpertVisit, topic: str = "", doc: str = "") -> Response:
+    """The part of a page that says which documents are alike, once this one is judged."""
+    with reading(visit.member) as (work, expert):
+        pair_id = expert_sample.pair_named(work, topic, doc)
+        found = neighbours.neighbours(work, expert, pair_id)
+        data = {**_shared(visit, work), "topic": topic, "alike": found}
+    return visit.show("expert/alike.html.j2", **data)
+
+
+@router.get("/campaigns/{name}/experts/reading")
+def document(visit: ExpertVisit, response: Response, topic: str = "", doc: str = "") -> Reading:
+    """A document for the reader, made safe."""
+    response.headers["Cache-Control"] = "private, max-age=3600"
+    ticket = visit.settings.signer("original").dumps([topic, doc])
+    with visit.read() as work:
+        body = document_of(work, expert_sample.pair_named(work, topic, doc))
+    return readable(body, visit.address(f"/experts/original/{ticket}"), visit.settings)
+
+
+@router.get("/campaigns/{name}/experts/original/{ticket}")
+@router.get("/campaigns/{name}/experts/original/{ticket}/{page}")
+def original(visit: ExpertVisit, ticket: str, page: int = 0) -> Response:
     """The original in a frame, or a page's picture: nothing in it runs, loads or leads anywhere."""
+    try:
+        topic, doc = visit.settings.signer("original").loads(ticket)
+    except BadSignature:
+        raise RuleError("not-found", "there is no such document") from None
     with visit.read() as work:
         body = document_of(work, expert_sample.pair_named(work, topic, doc))
     return shown_picture(body, page, visit.settings) if page else shown_original(body)
@@ -264,7 +366,7 @@ def objection(number: int, visit: ExpertVisit) -> Response:
         sides = cases.disagreement(work, expert, number)
         data = {
             **_shared(visit, work),
-            **_document(visit, work, sides.topic, sides.doc, pair_id),
+            **_document(work, sides.topic, sides.doc, pair_id),
             "own": own,
             "found": sides,
             "reply": visit.text("reply"),

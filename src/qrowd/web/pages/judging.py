@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -28,7 +29,7 @@ from qrowd.errors import RuleError
 from qrowd.texts import Text, language_of, worker_words
 from qrowd.web import access, pictures, sanitiser
 from qrowd.web.access import TheSettings, TheStore, Worker
-from qrowd.web.api.campaigns import About, about
+from qrowd.web.api.campaigns import about
 from qrowd.web.api.work import PICTURES, Key, in_whole_steps
 from qrowd.web.limits import WRONG_LINKS, Caller
 from qrowd.web.pages.templates import templates
@@ -81,7 +82,7 @@ def judging(name: str, request: Request, store: TheStore, lang: str = "") -> HTM
         language=language,
         texts=worker_words(language),
         own=request.url.path.endswith("/me"),
-        data=_data(campaign, language),
+        data=page_data(campaign.model_dump(), language),
         money=f"{campaign.pay / 10**campaign.digits:.{campaign.digits}f} {campaign.currency}",
         labels=campaign.labels or [str(grade) for grade in campaign.grades],
         minutes=max(1, round(campaign.minutes_per_batch)),
@@ -126,9 +127,9 @@ def policy(plan: Plan) -> str:
     return f"default-src 'none'; {own}; {outside}"
 
 
-def _data(campaign: About, language: str) -> str:
+def page_data(about: Mapping[str, Any], language: str) -> str:
     """What scripts need to know, as JSON inside of HTML."""
-    about, texts = campaign.model_dump(), dict(worker_words(language))
+    texts = dict(worker_words(language))
     text = json.dumps({"about": about, "language": language, "texts": texts}, ensure_ascii=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
 from fastapi import Response
 from fastapi.responses import FileResponse
 
 from qrowd.collection.books.progress import status
-from qrowd.collection.material import clarification
 from qrowd.collection.publishing import release
 from qrowd.errors import QrowdError
 from qrowd.texts import Text
@@ -39,7 +42,6 @@ def listed(visit: ExporterVisit) -> Response:
         made=releases(visit.member, visit.settings)[::-1],
         methods=[(method, Text(f"office.releases.method.{method}")) for method in METHODS],
         method=visit.text("method", "auto"),
-        day=clarification.day,
         **data,
     )
 
@@ -84,3 +86,29 @@ def _confirmation(visit: CampaignVisit) -> Confirmation:
 def download(number: int, visit: ExporterVisit) -> FileResponse:
     """The zip."""
     return download_release(number, visit.member, visit.settings)
+
+
+@router.get("/campaigns/{name}/releases/{number}/datasheet")
+def datasheet(number: int, visit: ExporterVisit) -> Response:
+    """The datasheet of a release, to be read or printed."""
+    archive = download_release(number, visit.member, visit.settings).path
+    with zipfile.ZipFile(archive) as files:
+        inside = next(name for name in files.namelist() if name.endswith("datasheet.md"))
+        text = files.read(inside).decode()
+    with visit.read() as work:
+        data = visit.top(work, PAGE)
+    return visit.show("organiser/datasheet.html.j2", blocks=list(_blocks(text)), **data)
+
+
+def _blocks(markdown: str) -> Iterator[tuple[str, Any]]:
+    """The parts of a datasheet: of Markdown it has headings, paragraphs, quotes, lists, tables."""
+    kinds = {"# ": "title", "## ": "heading", "> ": "quote", "- ": "list", "| ": "table"}
+    for block in filter(None, markdown.strip().split("\n\n")):
+        start = next((mark for mark in kinds if block.startswith(mark)), "")
+        lines = [line.removeprefix(start) for line in block.splitlines()]
+        kind = kinds.get(start, "words")
+        if kind == "table":
+            rows = [line.strip(" |").split(" | ") for line in lines]
+            yield kind, (rows[0], rows[2:])
+        else:
+            yield kind, lines if kind == "list" else "\n".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -81,16 +81,17 @@ def _known(value: float | None) -> TypeGuard[float]:
 
 @jinja2.pass_context
 def when(context: jinja2.runtime.Context, at: int | None) -> Markup:
-    """A time by the server's clock."""
+    """A time in UTC; in browsers `times.js` says it in the reader's zone."""
     if at is None:
         return Markup(UNKNOWN)
-    then = datetime.fromtimestamp(at / 1000).astimezone()
+    then = datetime.fromtimestamp(at / 1000, UTC)
     text = Text(
         "office.time",
         day=then.day,
         month=Text(f"office.month.short.{then.month}"),
         year=str(then.year),
         clock=f"{then:%H:%M}",
+        zone="UTC",
     )
     said = Markup('<time datetime="{}">{}</time>')
     return said.format(then.isoformat(timespec="minutes"), context["t"](text))

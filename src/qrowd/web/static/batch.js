@@ -10,6 +10,7 @@ import { fetchDocument, Reader, toggleMarks } from "./reader.js";
 import { about, problem, t } from "./texts.js";
 
 const CLOSING = new Set(["closed", "too-late", "not-found"]); // refusals that end the batch
+const AHEAD = 30; // documents that are fetched before they are wanted
 
 export class Batch {
   // `onClose` is called when the server takes no more answers.
@@ -162,21 +163,81 @@ export class Batch {
   }
 
   async drawStep(step) {
-    this.view = this.way.draw(step, this);
-    const { root, ready } = this.view;
-    if (root.parentNode !== this.stage) this.stage.replaceChildren(root);
+    const view = this.way.draw(step, this);
+    this.view = view;
+    if (view.root.parentNode !== this.stage) this.stage.replaceChildren(view.root);
     this.drawBar();
-    this.view.focus?.();
-    await ready;
+    view.focus?.();
+    await this.waitFor(view);
     performance.mark("qrowd-shown");
-    this.fetchNext();
+    this.fetchAhead();
   }
 
-  // Before they are wanted.
-  fetchNext() {
-    const next = this.steps.slice(this.index + 1).find((step) => step.documents?.length);
-    for (const { position } of next?.documents ?? []) {
-      fetchDocument(next.set.key, position).catch(() => {});
+  // Nothing is said of a document before it is in its place.
+  async waitFor(view) {
+    try {
+      await view.ready;
+    } catch {
+      return; // the way has said so
+    }
+    if (view !== this.view) return;
+    view.isReady = true;
+    this.allowAnswers();
+    for (const reader of view.readers ?? []) {
+      if (reader.state === "unseen") this.offerBroken(reader);
+      reader.onAgain = (open) => {
+        this.waitFor(Object.assign(view, { isReady: false, ready: open() }));
+        this.allowAnswers();
+      };
+    }
+  }
+
+  offerBroken(reader) {
+    const broken = button(t("broken"), () => this.record({ kind: "broken" }));
+    reader.page.append(h("div.actions", broken));
+  }
+
+  // Of what cannot be shown, nothing but that can be said.
+  allows(kind) {
+    const { isReady, readers } = this.view ?? {};
+    if (!isReady) return false;
+    const states = (readers ?? []).map(({ state }) => state);
+    if (states.every((state) => state === "shown")) return true;
+    return kind === "broken" && states.includes("unseen");
+  }
+
+  // Buttons keep the focus while they wait.
+  allowAnswers() {
+    const mark = (selector, isAllowed) => {
+      for (const each of this.bar.querySelectorAll(selector)) {
+        each.setAttribute("aria-disabled", String(!isAllowed));
+      }
+    };
+    mark('.grades button, [data-act="cannot"]', this.allows("grade"));
+    mark('[data-act="broken"]', this.allows("broken"));
+  }
+
+  // The documents that come next, one after the other, so that the network may go.
+  async fetchAhead() {
+    if (this.isFetching) return;
+    this.isFetching = true;
+    const done = new Set();
+    const next = () =>
+      this.steps
+        .slice(this.index + 1, this.index + 1 + AHEAD)
+        .flatMap(({ set, documents }) =>
+          (documents ?? []).map(({ position }) => ({ set, position })),
+        )
+        .find(({ set, position }) => !done.has(`${set.key}/${position}`));
+    try {
+      for (let each = next(); each; each = next()) {
+        done.add(`${each.set.key}/${each.position}`);
+        await fetchDocument(each.set.key, each.position);
+      }
+    } catch {
+      // no network: the next step tries again
+    } finally {
+      this.isFetching = false;
     }
   }
 
@@ -229,6 +290,7 @@ export class Batch {
       ),
       h("div.others", this.otherButtons(step)),
     );
+    this.allowAnswers();
     if (focused) this.bar.querySelector(`[data-act="${focused}"]`)?.focus();
   }
 
@@ -296,6 +358,7 @@ export class Batch {
   }
 
   choose(answer) {
+    if (this.isEarly(answer)) return;
     const position = this.way.positionOf(this.steps[this.index], answer);
     if (!this.needsReason(answer, position)) {
       this.record(answer);
@@ -305,9 +368,25 @@ export class Batch {
     askReason(this.reader, this.way.words(answer), save);
   }
 
+  // A document that is not in its place cannot be judged.
+  isEarly({ kind }) {
+    if (this.allows(kind)) return false;
+    const states = (this.view?.readers ?? []).map(({ state }) => state);
+    this.note(t(states.includes("unseen") ? "early.unseen" : "early"));
+    return true;
+  }
+
+  // The network is back.
+  retry() {
+    for (const reader of this.view?.readers ?? []) {
+      if (reader.state === "lost") reader.again();
+    }
+    this.fetchAhead();
+  }
+
   record(answer) {
     const step = this.steps[this.index];
-    if (step.isEnd || this.asksQuestions(step)) return;
+    if (step.isEnd || this.asksQuestions(step) || this.isEarly(answer)) return;
     const place = step.set.key;
     const position = this.way.positionOf(step, answer);
     const earlier = this.answers.get(`${place}/${position}`);

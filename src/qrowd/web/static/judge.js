@@ -89,7 +89,8 @@ const start = step(async () => {
   await loadWay();
   const isNew = !store.get(readName()) && !me.batches.length;
   if (me.consent_needed || isNew) {
-    screens.preview(me.consent_needed ? askConsent : instruct);
+    const ahead = await call("GET", "/ahead");
+    screens.preview(me.consent_needed ? askConsent : instruct, ahead);
     return;
   }
   await next();
@@ -183,4 +184,5 @@ const submit = step(async (batch, result) => {
 });
 
 setInterval(() => current?.watch(), 5000);
+addEventListener("online", () => current?.retry());
 start();

@@ -26,11 +26,13 @@ const TYPED_INTO = 'input:not([type="range"]), textarea, select, dialog, [conten
 const PRESSED = "a, button, summary"; // by Enter and the space bar
 let settings = store.get(STORED, { on: true, chosen: {} });
 let answers = {};
+let commands = Object.keys(COMMANDS);
 let actions = {};
 
-// The keys of the way of judging: { name: { key, text } }.
-export function define(keysOfWay) {
+// The keys of the way of judging: { name: { key, text } }, and which commands there are beside.
+export function define(keysOfWay, names = commands) {
   answers = keysOfWay;
+  commands = names;
 }
 
 function answerKey(name) {
@@ -47,7 +49,7 @@ function keyOf(name) {
 }
 
 function allNames() {
-  return [...Object.keys(answers), ...Object.keys(COMMANDS)];
+  return [...Object.keys(answers), ...commands];
 }
 
 // The key as it is printed on a button; nothing where keys are switched off.
@@ -57,21 +59,37 @@ function printedKey(name) {
   return SYMBOLS[key] ?? key.toUpperCase();
 }
 
+function printed(name) {
+  const key = printedKey(name);
+  return key ? h("kbd", { "aria-hidden": "true" }, key) : null;
+}
+
 // A button that shows its key.
 export function keyButton(name, text, onclick, attributes) {
-  const key = printedKey(name);
   return h(
     "button",
     {
       type: "button",
       onclick,
       "aria-label": text,
-      "aria-keyshortcuts": key ? keyOf(name) : null,
+      "aria-keyshortcuts": printedKey(name) ? keyOf(name) : null,
       ...attributes,
     },
-    key ? h("kbd", { "aria-hidden": "true" }, key) : null,
+    printed(name),
     h("span", text),
   );
+}
+
+// A button of the server's shows its key, too.
+export function showKey(element, name) {
+  element.querySelector("kbd")?.remove();
+  const key = printed(name);
+  if (!key) {
+    element.removeAttribute("aria-keyshortcuts");
+    return;
+  }
+  element.setAttribute("aria-keyshortcuts", keyOf(name));
+  element.prepend(key);
 }
 
 function nameOfKey(key, names = allNames()) {

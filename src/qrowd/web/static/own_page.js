@@ -2,25 +2,29 @@
 
 import { call } from "./api.js";
 import { announce, button, closeDialog, h, mainButton, openDialog, show } from "./dom.js";
-import { askAgainBox, failedChecks } from "./screens.js";
-import { about, day, has, money, problem, t } from "./texts.js";
+import { askAgainBox, fact, failedChecks, whomToAsk } from "./screens.js";
+import { about, has, money, problem, t, time } from "./texts.js";
+
+const PENDING = new Set(["active", "finished", "submitted"]);
 
 export async function showOwnPage() {
-  const me = await call("GET", "/me");
+  const [me, ahead] = await Promise.all([call("GET", "/me"), call("GET", "/ahead")]);
   const reserved = me.unsettled - me.owed;
   const back = `/judge/${encodeURIComponent(about.name)}`;
   show(
     h("p.mark", about.title),
     h("h1", t("own.title")),
+    h("p.lead", t("own.lead", { worker: `w${me.worker}` })),
     h(
-      "p.lead",
-      t("own.lead", { worker: `w${me.worker}`, pay: money(me.owed) }),
-      reserved > 0 ? ` ${t("own.promised", { pay: money(reserved) })}` : "",
+      "dl.facts",
+      about.pay || me.unsettled ? fact("own.owed", money(me.owed)) : null,
+      about.pay || me.unsettled ? fact("own.promised", money(reserved)) : null,
+      me.out ? null : fact("facts.left", String(ahead.batches)),
     ),
     me.out ? null : h("div.actions", h("a.button.main", { href: back }, t("own.back"))),
     me.out ? screenedOut(me.out) : null,
     batches(me),
-    messages(me),
+    messages(me, ahead),
     appeals(me),
     ownData(me),
   );
@@ -43,13 +47,20 @@ function appealScreenOut() {
   askWords(t("appeal.words.screen-out"), (text) => call("POST", "/appeal", { text }));
 }
 
+// What is paid for a batch, else whether it is pending, or why nothing is.
+function payOf({ state, pay, earned }) {
+  if (earned || !pay) return money(earned);
+  if (PENDING.has(state)) return t("pay.pending", { pay: money(pay) });
+  return has(`pay.${state}`) ? t(`pay.${state}`) : money(0);
+}
+
 function batchRow(batch) {
   const state = `state.${batch.state}`;
   const appeal = () =>
     askWords(t("appeal.words"), (text) => call("POST", `/batches/${batch.key}/appeal`, { text }));
   return h(
     "tr",
-    h("td", day(batch.leased_at)),
+    h("td", time(batch.leased_at)),
     h("td", t(`kind.${batch.kind}`)),
     h(
       "td",
@@ -58,7 +69,7 @@ function batchRow(batch) {
       batch.can_appeal ? button(t("appeal"), appeal, { class: "small" }) : null,
       batch.failed.length ? h("p.quiet", failedChecks(batch.failed)) : null,
     ),
-    h("td.n", money(batch.earned)),
+    h("td.n", payOf(batch)),
   );
 }
 
@@ -80,12 +91,12 @@ function letter(message) {
   return h(
     "li",
     { class: message.from_worker ? "mine" : "theirs" },
-    h("p.quiet", writer, ", ", day(message.at)),
+    h("p.quiet", writer, ", ", time(message.at)),
     h("p.words", message.text),
   );
 }
 
-function messages(me) {
+function messages(me, ahead) {
   const letters = me.messages.map(letter);
   const write = button(t("message.write"), () =>
     askWords(t("message.words"), (text) => call("POST", "/messages", { text })),
@@ -94,6 +105,7 @@ function messages(me) {
     "section",
     h("h2", t("own.messages")),
     letters.length ? h("ul.letters", letters) : h("p", t("message.none")),
+    ahead.contact ? whomToAsk(ahead) : null,
     h("div.actions", write),
   );
 }
@@ -108,7 +120,7 @@ function appeals(me) {
   const letters = me.appeals.map((appeal) =>
     h(
       "li",
-      h("p.quiet", day(appeal.at), ": ", appealState(appeal)),
+      h("p.quiet", time(appeal.at), ": ", appealState(appeal)),
       h("p.words", appeal.text),
       appeal.reply ? h("p.words", appeal.reply) : null,
     ),

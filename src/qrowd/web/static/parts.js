@@ -4,8 +4,21 @@ import { call } from "./api.js";
 import { button, closeDialog, h, openDialog, prose } from "./dom.js";
 import { about, problem, t } from "./texts.js";
 
+// Where the topic stands beside the document, as in the style sheet; and where there is room for
+// all of it above the document.
+const wide = matchMedia("(min-width: 56rem)");
+const roomy = matchMedia("(min-width: 56rem), (min-width: 40rem) and (min-height: 40rem)");
+
 export function isWide() {
-  return matchMedia("(min-width: 56rem)").matches; // as in the style sheet
+  return wide.matches;
+}
+
+// A tablet that is turned keeps the topic in sight; beside the document it cannot be folded.
+roomy.addEventListener("change", unfold);
+wide.addEventListener("change", unfold);
+
+function unfold() {
+  for (const topic of document.querySelectorAll("details.fold")) topic.open = roomy.matches;
 }
 
 function fold(title, content) {
@@ -32,7 +45,7 @@ export function topicOf(topic) {
   const { instructions, examples } = about;
   return h(
     "details.fold",
-    { open: isWide() },
+    { open: roomy.matches },
     h("summary", h("h1.query", writtenIn(topic), topic.query)),
     topicText(topic),
     instructions ? fold(t("instructions"), prose(instructions)) : null,

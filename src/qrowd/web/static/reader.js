@@ -14,24 +14,64 @@ const MOST_RANGES = 2000;
 const STORED = "qrowd:reader";
 const SPACELESS = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
 const ENDING = /(?<=.{3})(es|s|ing|ed)$/u;
+const MOST_KEPT = 40_000_000; // characters of documents
 const preferences = store.get(STORED, { size: 1, marks: true });
-const contents = new Map();
+const contents = new Map(); // { promise, size } by their names
+let kept = 0; // characters
 const canHighlight = "highlights" in CSS;
 
-// A document, fetched once; the next one is asked for before it is wanted.
-export function fetchDocument(setKey, position) {
-  const name = `${setKey}/${position}`;
-  if (!contents.has(name)) {
-    const promise = readDocument(setKey, position).then((content) => {
-      if (content.kind === "image") new Image().src = content.original;
-      if (content.kind === "pages") new Image().src = `${content.original}/1`;
-      return content;
-    });
-    promise.catch(() => contents.delete(name));
-    contents.set(name, promise);
+// A document by its name, fetched once: by `load` where it is not here. Those that were asked for
+// longest ago are forgotten.
+export function fetchOnce(name, load) {
+  const earlier = contents.get(name);
+  if (earlier) {
+    contents.delete(name);
+    contents.set(name, earlier);
+    return earlier.promise;
   }
-  return contents.get(name);
+  const promise = load().then((content) => {
+    if (content.kind === "image") new Image().src = content.original;
+    if (content.kind === "pages") new Image().src = `${content.original}/1`;
+    keep(name, content);
+    return content;
+  });
+  contents.set(name, { promise, size: 0 });
+  promise.catch(() => contents.delete(name));
+  return promise;
 }
+
+function keep(name, { html, pages }) {
+  const entry = contents.get(name);
+  if (!entry) return;
+  entry.size = html.length + JSON.stringify(pages).length;
+  kept += entry.size;
+  for (const [oldest, { size }] of contents) {
+    if (kept <= MOST_KEPT || oldest === name) return;
+    kept -= size;
+    contents.delete(oldest);
+  }
+}
+
+// A document of a batch.
+export function fetchDocument(setKey, position) {
+  return fetchOnce(`${setKey}/${position}`, () => readDocument(setKey, position));
+}
+
+// A document of a batch as a reader opens it.
+export function documentOf(set, { title, position }) {
+  return { topic: set.topic, title, load: () => fetchDocument(set.key, position) };
+}
+
+// On phones, a tap on a grade takes the selection away: each reader remembers what was marked.
+const readers = new WeakMap(); // by their pages
+document.addEventListener("selectionchange", () => {
+  const marked = getSelection();
+  const node = marked?.anchorNode;
+  const page = (node instanceof Element ? node : node?.parentElement)?.closest(".page");
+  const text = marked?.toString().trim();
+  const reader = page && readers.get(page);
+  if (text && reader) reader.selection = text;
+});
 
 // Static: live ranges would make every later change of the page slow.
 function rangesOf(root, pattern) {
@@ -100,8 +140,13 @@ export class Reader {
     });
     this.hits = h("span.quiet.hits", { role: "status" });
     this.originalButton = button(t("original"), () => this.toggleOriginal(), {
-      class: "small",
+      class: "small original",
       "aria-pressed": "false",
+    });
+    this.titleButton = button(t("title.whole"), () => this.showTitle(!this.showsTitle), {
+      class: "small",
+      "aria-expanded": "false",
+      hidden: true,
     });
     this.originalNote = h(
       "p.frame-note",
@@ -112,6 +157,7 @@ export class Reader {
     );
     const tools = h(
       "div.tools",
+      this.titleButton,
       this.hits,
       this.findField,
       button("A−", () => this.zoom(-1), { class: "small", "aria-label": t("zoom.out") }),
@@ -139,43 +185,82 @@ export class Reader {
         this.page.focus();
       }
     });
-    document.addEventListener("selectionchange", () => {
-      if (this.page.isConnected) this.rememberSelection();
-    });
+    readers.set(this.page, this);
+    new ResizeObserver(() => this.fitTitle()).observe(this.title);
   }
 
-  async open(set, shown, passage = "") {
+  // A title of more than two lines is cut, until somebody asks for all of it.
+  showTitle(whole) {
+    this.showsTitle = whole;
+    this.title.classList.toggle("whole", whole);
+    this.titleButton.setAttribute("aria-expanded", String(whole));
+    this.fitTitle();
+  }
+
+  fitTitle() {
+    const { scrollHeight, clientHeight } = this.title;
+    this.titleButton.hidden = !this.showsTitle && scrollHeight <= clientHeight + 1;
+  }
+
+  // Open { topic, title, load }, the last of which fetches it. `state` is "loading" until the
+  // document is in its place ("shown"); what cannot be shown is "unseen", what did not come "lost".
+  async open(document, passage = "") {
+    const { topic, title, load } = document;
     const turn = Symbol("turn");
     this.turn = turn;
+    this.state = "loading";
+    this.again = () => this.onAgain(() => this.open(document, passage));
     this.passage = passage;
     this.selection = "";
     this.content = null;
     this.showsOriginal = false;
-    this.query = set.topic.query;
-    this.title.textContent = shown.title || t("untitled");
-    this.title.title = shown.title; // long ones are cut
+    this.query = topic.query;
+    this.title.textContent = title || t("untitled");
+    this.showTitle(false);
     this.page.setAttribute("aria-busy", "true");
     this.originalButton.hidden = true;
     this.originalNote.hidden = true;
-    this.page.lang = set.topic.language || "";
+    this.page.lang = topic.language || "";
     const patience = setTimeout(() => {
       if (turn === this.turn) this.page.replaceChildren(h("p.quiet", t("loading")));
     }, 300);
     try {
-      const content = await fetchDocument(set.key, shown.position);
+      const content = await load();
       if (turn !== this.turn) return;
       this.content = content;
       this.fill();
-    } catch {
+      const isSeen = await this.isInPlace();
+      if (turn === this.turn) this.state = isSeen ? "shown" : "unseen";
+    } catch (error) {
       if (turn !== this.turn) return;
+      this.state = error.status === 500 ? "unseen" : "lost"; // the server cannot; or: not now
       this.page.replaceChildren(
         h("p.note", t("document.lost")),
-        button(t("again"), () => this.open(set, shown, passage)),
+        button(t("again"), () => this.again()),
       );
     } finally {
       clearTimeout(patience);
       if (turn === this.turn) this.page.removeAttribute("aria-busy");
     }
+  }
+
+  // Somebody tries again; whoever waits for the document replaces this.
+  onAgain(open) {
+    open();
+  }
+
+  // Whether there is something to see: of pictures, the first one has come.
+  async isInPlace() {
+    if (this.page.querySelector(".unseeable")) return false;
+    const picture = this.page.querySelector(".photo, .leaf img");
+    if (!picture) return true;
+    if (!picture.complete) {
+      await new Promise((done) => {
+        picture.addEventListener("load", done);
+        picture.addEventListener("error", done);
+      });
+    }
+    return picture.naturalWidth > 0;
   }
 
   fill() {
@@ -207,14 +292,18 @@ export class Reader {
     if (kind === "pages") {
       return pages.map((page, index) => sheetOf(original, page, index, pages.length));
     }
-    return [h("p.note", t("document.unseen"))];
+    return [h("p.note.unseeable", t("document.unseen"))];
   }
 
   textOf(html) {
     const text = h("div.text", { dir: "auto" });
     text.innerHTML = html; // made safe by the server: listed elements only
     splitIntoParcels(text);
-    return /\S/.test(text.textContent) ? text : h("p.note", t("document.empty"));
+    if (/\S/.test(text.textContent)) return text;
+    const { original } = this.content;
+    return original
+      ? h("p.note", t("document.empty"))
+      : h("p.note.unseeable", t("document.empty.all"));
   }
 
   image() {
@@ -224,7 +313,7 @@ export class Reader {
       image.style.setProperty("--natural", `${image.naturalWidth || 600}px`);
     });
     image.addEventListener("error", () => {
-      this.page.replaceChildren(h("p.note", t("document.unseen")));
+      this.page.replaceChildren(h("p.note.unseeable", t("document.unseen")));
     });
     return image;
   }
@@ -291,13 +380,6 @@ export class Reader {
     store.put(STORED, preferences);
     this.page.style.setProperty("--reading", `${preferences.size * TEXT_SIZE}rem`);
     this.page.style.setProperty("--zoom", String(preferences.size));
-  }
-
-  // On phones, a tap on a grade takes the selection away.
-  rememberSelection() {
-    const marked = getSelection();
-    const text = marked && this.page.contains(marked.anchorNode) ? marked.toString().trim() : "";
-    if (text) this.selection = text;
   }
 }
 

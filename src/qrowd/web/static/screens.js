@@ -3,7 +3,7 @@
 import { call } from "./api.js";
 import { announce, button, h, mainButton, prose, show } from "./dom.js";
 import { topicText } from "./parts.js";
-import { Reader } from "./reader.js";
+import { documentOf, Reader } from "./reader.js";
 import * as store from "./store.js";
 import { about, has, label, money, problem, t } from "./texts.js";
 
@@ -15,11 +15,12 @@ function ownPageLink(kind = "a.button") {
   return h(kind, { href: `/judge/${encodeURIComponent(about.name)}/me` }, t("own.title"));
 }
 
-function fact(name, value) {
+export function fact(name, value) {
   return h("div", h("dt", t(name)), h("dd", value));
 }
 
-function facts() {
+// `ahead`: what only those know who have come in.
+function facts(ahead = null) {
   const { pay, hourly, minutes_per_batch: minutes } = about;
   return h(
     "dl.facts",
@@ -27,6 +28,7 @@ function facts() {
     fact("facts.minutes", String(Math.max(1, Math.round(minutes)))),
     pay ? fact("facts.pay", money(pay)) : null,
     hourly ? fact("facts.hourly", money(hourly)) : null,
+    ahead ? fact("facts.left", String(ahead.batches)) : null,
   );
 }
 
@@ -38,15 +40,28 @@ export function trouble(title, words, action = null) {
   show(campaignMark(), h("h1", title), h("p.lead", words), action);
 }
 
+export function whomToAsk({ contact }) {
+  return h("p", contact ? t("ask.contact", { contact }) : t("ask"));
+}
+
 // Without `next`, there is no way on: somebody looks, and has not come in.
-export function preview(next) {
+export function preview(next, ahead = null) {
   show(
     h("p.mark", "qrowd"),
     h("h1", about.title),
     h("p.lead", t(`preview.${about.way}`)),
-    facts(),
+    facts(ahead),
     about.qualification ? h("p", t("preview.qualification")) : null,
+    about.checks.length
+      ? h(
+          "section",
+          h("h2", t("checked")),
+          h("ul", about.checks.map(checkedWords)),
+          screenOutWords(),
+        )
+      : null,
     h("p", t("preview.saved")),
+    ahead ? whomToAsk(ahead) : null,
     store.lasting ? null : h("p.note", t("preview.forgetful")),
     next ? h("div.actions", mainButton(t("continue"), next)) : h("p.note", t("preview.only")),
   );
@@ -79,9 +94,21 @@ function scaleList(scale) {
   return lines.length ? h("ul.scale", lines) : null;
 }
 
-function screenOutWords(pay) {
-  if (!about.pay) return t("instructions.screen-out.free");
-  return t("instructions.screen-out", { pay: money(pay) });
+function checkedWords(name) {
+  const n = about.seconds_per_document;
+  const isEach = name === "seconds" && about.seconds_for === "document";
+  return h("li", t(isEach ? "checked.seconds.each" : `checked.${name}`, { n }));
+}
+
+function screenOutWords() {
+  const { screen_out_pay: pay } = about;
+  if (pay === null) return null;
+  return h(
+    "p",
+    about.pay
+      ? t("instructions.screen-out", { pay: money(pay) })
+      : t("instructions.screen-out.free"),
+  );
 }
 
 // Kept as soon as it is ticked; what could not be kept is not shown as ticked.
@@ -102,12 +129,12 @@ export function askAgainBox(agreed) {
 }
 
 export function instructions(way, askAgain, next) {
-  const { examples, seconds_per_document: seconds, screen_out_pay: screenOutPay } = about;
+  const { examples, seconds_per_document: seconds } = about;
   const isEach = about.seconds_for === "document";
   show(
     campaignMark(),
     h("h1", t("instructions")),
-    prose(about.instructions || t("instructions.none")),
+    prose(about.instructions || t(way.instructions)),
     scaleList(way.scale()),
     examples.length ? h("h2", t("examples")) : null,
     examples.map((example, index) =>
@@ -116,7 +143,6 @@ export function instructions(way, askAgain, next) {
     seconds
       ? h("p", t(isEach ? "instructions.seconds.each" : "instructions.seconds", { n: seconds }))
       : null,
-    screenOutPay === null ? null : h("p", screenOutWords(screenOutPay)),
     h("p", t("instructions.keys")),
     askAgainBox(askAgain),
     h("div.actions", mainButton(t("start"), next)),
@@ -143,7 +169,7 @@ function lookInto(reader, set, shown, passage) {
       if (other !== fold) other.open = false;
     }
     place.replaceChildren(reader.root);
-    reader.open(set, shown, passage);
+    reader.open(documentOf(set, shown), passage);
   });
   return fold;
 }

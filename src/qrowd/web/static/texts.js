@@ -30,10 +30,15 @@ export function money(minor) {
   }
 }
 
-export function day(milliseconds) {
+// A time in the reader's own zone, which is named.
+export function time(milliseconds) {
   return new Date(milliseconds).toLocaleString(language, {
-    dateStyle: "medium",
-    timeStyle: "short",
+    day: "numeric",
+    month: "short",
+    year: "numeric",
+    hour: "2-digit",
+    minute: "2-digit",
+    timeZoneName: "short",
   });
 }
 

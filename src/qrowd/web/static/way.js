@@ -5,6 +5,7 @@
 import { announce } from "./dom.js";
 import { keyButton } from "./keys.js";
 import { topicOf } from "./parts.js";
+import { documentOf } from "./reader.js";
 import { label, t } from "./texts.js";
 
 // Said of any document, whatever the way.
@@ -19,6 +20,9 @@ export class Way {
 
   // Whether a batch brings something beside pay, which is read before the next one (`score`).
   hasScore = false;
+
+  // The name of the text that stands in for a campaign's instructions where it has none.
+  instructions = "instructions.none";
 
   // What somebody may choose to say: { name, key, text, answer }. Names are stored with the keys
   // that people change, and are permanent.
@@ -77,7 +81,7 @@ export class Way {
     const n = step.set.documents.length;
     announce(t("announce", { at: step.at + 1, n, title: shown.title }));
     const { reader } = page;
-    const ready = reader.open(step.set, shown, page.answerTo(step)?.passage);
+    const ready = reader.open(documentOf(step.set, shown), page.answerTo(step)?.passage);
     return { root: reader.root, readers: [reader], ready };
   }
 

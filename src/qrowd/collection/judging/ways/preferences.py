@@ -16,6 +16,14 @@ from qrowd.errors import RuleError
 T = TypeVar("T")
 
 
+INSTRUCTIONS = (
+    "Somebody typed a request into a search engine and found two pages. Read the request first, "
+    "then both pages, and say which one answers it better. Say “equally good” only where you "
+    "would send either of them, or neither. A page may be the better one although it is not a "
+    "good one."
+)
+
+
 class Preferences(Way):
     """Couples of documents, compared; neither may be better. There are no grades."""
 
@@ -28,8 +36,9 @@ class Preferences(Way):
     sizes = (2, 2)
     sole = False
     ballots = "set"
+    together = True
     keys = ("sets.couples",)
-    trial = Trial(size=2, sets=6, gold=0)
+    trial = Trial(size=2, sets=6, gold=0, instructions=INSTRUCTIONS)
 
     def warnings(self, plan: Plan, rows: CampaignRows) -> Iterator[Complaint]:
         topics = Counter(name for name, _ in rows.pool)

@@ -1,4 +1,4 @@
-"""Appeals of workers and samples for experts."""
+"""Appeals of workers, samples for experts, and decisions of experts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from qrowd.collection.office.acts.batches import take_back
 from qrowd.collection.office.acts.workers import batch_to_restore, readmitted, undo_readmission
 from qrowd.collection.people.workers import worker_of
 from qrowd.collection.record.act import Act, Consequence, Details, Stored
-from qrowd.collection.record.details import Identifier, Number, Rows, Words, YesNo, detail
+from qrowd.collection.record.details import Identifier, Line, Number, Rows, Words, YesNo, detail
 from qrowd.errors import RuleError
 
 
@@ -85,3 +85,21 @@ class DrawSample(Act):
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
         expert_sample.put_back(work, stored["drawn"])
+
+
+class TakeBackDecision(Act):
+    """Take back the decision that stands on a document: it waits for an expert again."""
+
+    name = "take back decision"
+    subject = "decision {topic} {doc}"
+    unread = ("decision",)
+    topic: str = detail(Line())
+    doc: str = detail(Line())
+
+    def do(self, work: Work) -> Details:
+        pair_id = expert_sample.pair_named(work, self.topic, self.doc)
+        return {"decision": expert_sample.take_back(work, pair_id).id}
+
+    @staticmethod
+    def undo(work: Work, stored: Stored) -> None:
+        expert_sample.decide_again(work, int(stored["decision"]))

@@ -210,10 +210,10 @@ export default class Game extends Way {
     const [shown] = step.documents;
     try {
       sentence.replaceChildren(...(await sentenceOf(step.set, shown)));
-    } catch {
+    } catch (error) {
       const again = button(t("again"), () => page.go(page.index));
       field.replaceChildren(h("p.note", t("error.unreachable")), again);
-      return;
+      throw error;
     }
     if (!field.isConnected) return; // answered before it was there
     announce(sentence.textContent);
@@ -278,11 +278,9 @@ class List {
         class: "plain",
         dir: "auto",
       });
-      const ready = sentenceOf(step.set, step.documents[0]).then(
-        (nodes) => text.replaceChildren(...nodes),
-        () => text.replaceChildren("…"),
-      );
-      return { step, text, choice, ready, root: h("li", go, choice) };
+      const item = { step, text, choice, root: h("li", go, choice) };
+      List.load(item).catch(() => {});
+      return item;
     });
     this.root = h(
       "section.game",
@@ -295,6 +293,14 @@ class List {
     );
   }
 
+  static async load(item) {
+    const { step, text } = item;
+    if (item.isHere) return;
+    text.replaceChildren("…");
+    text.replaceChildren(...(await sentenceOf(step.set, step.documents[0])));
+    item.isHere = true;
+  }
+
   async show(current) {
     for (const { step, choice, root } of this.items) {
       const isCurrent = step === current;
@@ -305,7 +311,7 @@ class List {
       else root.removeAttribute("aria-current");
     }
     const item = this.items.find(({ step }) => step === current);
-    await item.ready;
+    await List.load(item);
     announce(item.text.textContent);
     item.root.scrollIntoView?.({ block: "nearest" });
   }

@@ -1,7 +1,7 @@
 // Two documents side by side: which one is better.
 
-import { h } from "../dom.js";
-import { Reader } from "../reader.js";
+import { announce, h } from "../dom.js";
+import { documentOf, Reader } from "../reader.js";
 import { t } from "../texts.js";
 import { Way } from "../way.js";
 
@@ -13,6 +13,7 @@ const CHOICES = [
 
 export default class Preferences extends Way {
   kinds = { ranking: "ranks" };
+  instructions = "instructions.none.pairs";
 
   choices() {
     return CHOICES.map(({ name, key, ranks }) => ({
@@ -47,18 +48,18 @@ export default class Preferences extends Way {
 
   // Below one another on a phone.
   draw({ set }) {
-    const readers = ["left", "right"].map((name) => new Reader(name));
-    const opened = readers.map((reader, index) => {
-      const shown = set.documents[index];
-      return reader.open(set, {
-        ...shown,
-        title: `${index + 1} · ${shown.title || t("untitled")}`,
-      });
-    });
-    const root = h(
+    this.readers ??= ["left", "right"].map((name) => new Reader(name));
+    this.root ??= h(
       "div.sides",
-      readers.map((reader) => reader.root),
+      this.readers.map(({ root }) => root),
     );
-    return { root, readers, ready: Promise.all(opened) };
+    const titles = set.documents.map(
+      ({ title }, index) => `${index + 1} · ${title || t("untitled")}`,
+    );
+    announce(titles.join("; "));
+    const opened = this.readers.map((reader, index) =>
+      reader.open({ ...documentOf(set, set.documents[index]), title: titles[index] }),
+    );
+    return { root: this.root, readers: this.readers, ready: Promise.all(opened) };
   }
 }

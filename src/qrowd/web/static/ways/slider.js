@@ -103,6 +103,12 @@ class Field {
       h("label.unseen", { for: "slider" }, t("slider.label")),
       this.number,
       this.input,
+      h(
+        "div.ends",
+        { "aria-hidden": "true" }, // the label says it
+        h("span", t("slider.low")),
+        h("span", t("slider.high")),
+      ),
       h("ol.zones", this.zones),
     );
     this.sayButton = keyButton("say", "", () => this.say(), {
