@@ -53,6 +53,7 @@ RULES = {
         GET /
         GET /api/campaigns/{name}/about
         GET /api/openapi.json
+        GET /health
         GET /join
         GET /judge/{name}
         GET /judge/{name}/me
@@ -72,6 +73,9 @@ RULES = {
         POST /join
         POST /set-up
         POST /sign-in
+    """,
+    "monitoring token": """
+        GET /metrics
     """,
     "signed in": """
         GET /api/campaigns
@@ -310,7 +314,7 @@ def members(server: Server) -> dict[str, Desk]:
             login = f"{role}{where}"
             with store.transaction() as db:
                 number = accounts.new_account(db, store.clock(), login, "a long password")
-            accounts.give_role(store, login, name, role)
+            accounts.give_role(store, login, name, role, who="ann")
             with store.transaction() as db:
                 plain = new_token(db, store.clock(), role, account_id=number)
             found[f"{role}{where} by account"] = Desk(server, plain)

@@ -226,6 +226,10 @@ def run_one(store: Store, folder: Path) -> bool:
     try:
         files = CampaignFiles(store, folder, row.campaign_id or 0, tell)
         result = json.dumps(plain(TASKS[kind](files, json.loads(row.parameters))))
+    except SystemExit:  # the server ends and could not wait for it
+        jobs.give_back(store, row.id)
+        _log.warning("job given back", extra=event)
+        raise
     except Exception as error:  # whatever it is, the process goes on
         event["seconds"] = round(time.monotonic() - began, 3)
         _log.warning("job failed", exc_info=True, extra=event)
