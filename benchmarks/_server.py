@@ -36,6 +36,8 @@ class Server:
     database: str
     processes: int = 2
     environment: dict[str, str] | None = None
+    options: tuple[str, ...] = ()
+    log: Path | None = None  # what it says is thrown away otherwise
 
     def __post_init__(self) -> None:
         with socket.socket() as probe:
@@ -52,14 +54,15 @@ class Server:
         """Start it, and wait until it answers."""
         command = [sys.executable, "-m", "qrowd", "serve", str(self.folder)]
         command += ["--port", str(self.port), "--database", self.database]
-        command += ["--processes", str(self.processes)]
-        self.process = subprocess.Popen(
-            command,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            env=self.environment,
-        )
+        command += ["--processes", str(self.processes), *self.options]
+        with (self.log or Path(os.devnull)).open("ab") as said:
+            self.process = subprocess.Popen(
+                command,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,
+                env=self.environment,
+            )
         for _ in range(600):
             try:
                 urllib.request.urlopen(self.address, timeout=5).read()

@@ -21,6 +21,15 @@ def test_no_rule_is_broken_by_a_storm(engine: str, tmp_path: Path) -> None:
     assert [line.got for line in lines] == ["0", "0", "0"]
 
 
+def test_two_servers_share_a_database_and_tell_nothing_of_people(tmp_path: Path) -> None:
+    from benchmarks.soak import Options, watched
+
+    lines = watched(tmp_path, str(tmp_path / "soak.db"), Options(workers=3, requests=2_000))
+    assert " 0 requests counted" not in lines[0].what
+    assert "(0 were)" not in lines[2].what
+    assert [line.got for line in lines] == ["0", "0", "0"]
+
+
 def test_no_phase_of_a_hierarchy_is_broken_by_a_storm(tmp_path: Path) -> None:
     from benchmarks.soak import Options, phases
 

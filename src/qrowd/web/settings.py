@@ -49,13 +49,20 @@ class Settings:
         mail_password: str = "",
     ) -> Settings:
         """The settings of a server whose data are in `folder`."""
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            secret = secret_of(folder)
+        except OSError as error:
+            message = (
+                f"{folder} cannot be made or written to ({error.strerror}); give another folder"
+            )
+            raise UsageError(message) from None
         database = database or str(folder / "qrowd.db")
         address = (address or cls.address).rstrip("/")
         return cls(
             folder,
             database,
-            secret_of(folder),
+            secret,
             address,
             log_level,
             log_format,
