@@ -88,6 +88,7 @@ ROWS = (
     "steady",
     "saves",
     "kills",
+    "destroyed",
     "picks",
     "connections",
     "backups",
@@ -383,6 +384,49 @@ def kills(folder: Path, database: str, size: Options) -> list[Line]:
     ]
 
 
+def destroyed(folder: Path, database: str, size: Options) -> list[Line]:
+    """The database's file is overwritten under load: what the last backup brings back."""
+    store, last = (
+        make_campaign(database, pairs=2000, target=3, lease_minutes=60),
+        folder / "last.db",
+    )
+    acknowledged: set[str] = set()
+    with running(folder, database, size.processes) as server, ThreadPoolExecutor(4) as pool:
+        for n in range(4):
+            person = f"d-{n}"
+            link = link_of(store, person)
+            pool.submit(_save_until, server.address, link, person, threading.Event(), acknowledged)
+
+        def wait_for(answers: int) -> set[str]:
+            until = time.monotonic() + 60
+            while len(acknowledged) < answers and time.monotonic() < until:
+                time.sleep(0.05)
+            return set(acknowledged)
+
+        before = wait_for(size.kills * 10)
+        transfer.backup(store, last)
+        during = wait_for(2 * size.kills * 10)
+        store.close()
+        file = Path(database)
+        with file.open("r+b") as disk:  # the savers end: nothing is acknowledged any more
+            disk.write(bytes(file.stat().st_size))
+    with open_store(folder / "restored.db", new=True) as restored:
+        transfer.restore(last, restored)
+        with restored.read(NAME) as work:
+            stored = {row.key for row in work.db.execute(select(event.c.key))}
+            problems = verification.broken(work)
+    return [
+        Line(
+            f"of {len(before):,} answers acknowledged before the last backup began, missing after "
+            f"the file was destroyed ({len(acknowledged):,} in all, {len(during - stored):,} of "
+            "them later ones, which are gone)",
+            "0",
+            str(len(before - stored)),
+        ),
+        Line("rules broken in what was restored", "0", str(len(problems))),
+    ]
+
+
 def _save_until(
     address: str, link: str, person: str, stop: threading.Event, acknowledged: set[str]
 ) -> None:
@@ -650,7 +694,7 @@ def large(folder: Path, database: str, size: Options) -> list[Line]:
 
 
 Row = Callable[[Path, str, Options], list[Line]]
-SERVED: tuple[Row, ...] = (storm, watched, phases, abandoned, steady, saves, kills)
+SERVED: tuple[Row, ...] = (storm, watched, phases, abandoned, steady, saves, kills, destroyed)
 UNSERVED: tuple[Row, ...] = (picks, connections, backups, erased, large)
 TABLE = SERVED + UNSERVED
 

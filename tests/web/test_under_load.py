@@ -47,6 +47,14 @@ def test_acknowledged_answers_survive_a_kill(tmp_path: Path) -> None:
     assert [line.got for line in lines] == ["0", "0"]
 
 
+def test_a_backup_brings_back_what_was_said_before_it(tmp_path: Path) -> None:
+    from benchmarks.soak import Options, destroyed
+
+    lines = destroyed(tmp_path, str(tmp_path / "soak.db"), Options(kills=1))
+    assert "of 0 answers" not in lines[0].what
+    assert [line.got for line in lines] == ["0", "0"]
+
+
 @pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
 def test_picks_backups_and_erasing(engine: str, tmp_path: Path) -> None:
     from benchmarks.soak import Options, backups, connections, erased, lines_of, picks
