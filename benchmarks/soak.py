@@ -386,6 +386,8 @@ def kills(folder: Path, database: str, size: Options) -> list[Line]:
 
 def destroyed(folder: Path, database: str, size: Options) -> list[Line]:
     """The database's file is overwritten under load: what the last backup brings back."""
+    if not database.endswith(".db"):
+        return []  # PostgreSQL's files are its own affair
     store, last = (
         make_campaign(database, pairs=2000, target=3, lease_minutes=60),
         folder / "last.db",

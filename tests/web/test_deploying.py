@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.web.test_stopping import free_port, started, wait_for
@@ -24,7 +25,10 @@ from qrowd.web import accounts
 from qrowd.web.settings import MONITORING_VARIABLE, Settings
 from qrowd.web.trial import make_trial
 
-httpx = pytest.importorskip("httpx")
+if TYPE_CHECKING:
+    import httpx
+else:
+    httpx = pytest.importorskip("httpx")
 PAGE = Path(__file__).parents[2] / "docs" / "deploying.md"
 LOGIN, PASSWORD, TOKEN = "zwetschgenbaum", "a long password", "a-monitoring-token-2718281828"
 

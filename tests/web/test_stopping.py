@@ -8,11 +8,13 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.collection.conftest import fresh_postgresql, running_postgresql
 from tests.web.serving import Server
 
 from qrowd.collection.database.opening import open_store
@@ -183,3 +185,34 @@ def test_what_is_doubtful_is_told(
     assert isinstance(settings, Settings)
     assert proxies == (("127.0.0.1",) if "--proxy" in options else ())
     assert "0.0.0.0:" not in settings.address
+
+
+def test_postgresql_goes_away_and_comes_back(tmp_path: Path) -> None:
+    def status(path: str) -> int:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}") as reply:
+                return int(reply.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    port = free_port()
+    with running_postgresql() as database:
+        url = fresh_postgresql(database)
+        options = (str(tmp_path), "--port", str(port), "--database", url)
+        with started(*options) as process:
+            said = wait_for(process, "Application startup complete.", "sweep")
+            assert (status("/sign-in"), status("/health")) == (200, 200)
+            os.kill(database.get_pid(), signal.SIGINT)  # its way of ending at once
+            database.get_postmaster_info().process.wait(60)
+            assert (status("/sign-in"), status("/health")) == (503, 503)
+            assert status("/api/me?no-token") == 401  # what needs no database goes on
+            said += wait_for(process, "tasks database cannot be used")
+            database.ensure_postgres_running()
+            assert (status("/sign-in"), status("/health")) == (200, 200)
+            said += wait_for(process, "sweep")  # jobs go on, too
+            process.terminate()
+            assert process.stderr is not None
+            said += process.stderr.readlines()
+    assert not any("Traceback" in line for line in said), said
+    assert not any(line.startswith(" ") for line in said), said
+    assert any("cause=psycopg.OperationalError" in line for line in said)
