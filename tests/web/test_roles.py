@@ -64,6 +64,7 @@ RULES = {
     "secret": """
         GET /decline/{name}
         GET /judge/{name}/original/{ticket}
+        GET /reset
         GET /judge/{name}/original/{ticket}/{number}
         POST /api/campaigns/{name}/enter
         POST /api/join
@@ -71,6 +72,7 @@ RULES = {
         POST /api/sign-in
         POST /decline/{name}
         POST /join
+        POST /reset
         POST /set-up
         POST /sign-in
     """,
@@ -88,6 +90,7 @@ RULES = {
     "signed in, with a secret": """
         POST /api/password
         POST /password
+        POST /password/tokens
     """,
     "worker": """
         GET /api/campaigns/{name}/judging/batches/{key}/review
@@ -225,6 +228,7 @@ RULES = {
     "administrator": """
         DELETE /api/roles
         GET /accounts
+        GET /accounts/{number}
         GET /api/accounts
         GET /drafts/{key}
         GET /drafts/{key}/gold/grade
@@ -236,7 +240,11 @@ RULES = {
         GET /drafts/{key}/rehearsal
         GET /drafts/{key}/{name}
         POST /accounts
+        POST /accounts/links
         POST /accounts/roles
+        POST /accounts/{number}/remove
+        POST /accounts/{number}/reset
+        POST /accounts/{number}/tokens
         POST /api/campaigns
         POST /api/invitations
         POST /drafts
@@ -257,6 +265,7 @@ NAMED = (
     "/campaigns/{name}/experts/",
     "/api/campaigns/{name}/experts/",
     "/accounts/roles",
+    "/accounts/{number}",
 )
 COUNTED = (
     account,
@@ -342,6 +351,7 @@ def ask(who: Desk, route: str) -> Any:
     filled = path.replace("{name}", "name" if path.startswith("/drafts") else "tiny")
     filled = filled.replace("{key}", a_draft(who.server)) if "/drafts/" in path else filled
     filled = filled.replace("{kind}", "merge").replace("{file}", "a.b")
+    filled = filled.replace("/accounts/{number}", "/accounts/999")  # nobody's: all are needed
     filled = re.sub(r"\{(number|position)\}", "1", filled)
     filled = re.sub(r"\{\w+\}", "x", filled)
     if path.startswith(("/api/", "/judge/")):
