@@ -190,7 +190,7 @@ def test_the_backup_script_and_its_restore(tmp_path: Path) -> None:
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m qrowd "$@"\n')
     program.chmod(0o755)
     script = file_of("/usr/local/bin/qrowd-backup")
-    names = {"/opt/qrowd": tmp_path, "/var/lib/qrowd": data, "/var/backups/qrowd": kept}
+    names = {"/usr/local/lib/qrowd": tmp_path, "/var/lib/qrowd": data, "/var/backups/qrowd": kept}
     for old, new in names.items():
         assert old in script
         script = script.replace(old, str(new))
