@@ -36,6 +36,7 @@ class Program(ABC):
     folder: Path
     environment: dict[str, str] | None = field(default=None, kw_only=True)
     home: Path | None = field(default=None, kw_only=True)  # where it runs, if not here
+    log: Path | None = field(default=None, kw_only=True)  # what it says is thrown away otherwise
 
     def __post_init__(self) -> None:
         with socket.socket() as probe:
@@ -54,14 +55,15 @@ class Program(ABC):
 
     def start(self, patience: float = 60.0) -> None:
         """Start it, and wait until it answers; it may take so many seconds."""
-        self.process = subprocess.Popen(
-            self.command(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-            env=self.environment,
-            cwd=self.home,
-        )
+        with (self.log or Path(os.devnull)).open("ab") as said:
+            self.process = subprocess.Popen(
+                self.command(),
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,
+                env=self.environment,
+                cwd=self.home,
+            )
         until = time.monotonic() + patience
         while time.monotonic() < until and self.process.poll() is None:
             try:
@@ -109,11 +111,12 @@ class Server(Program):
 
     database: str
     processes: int = 2
+    options: tuple[str, ...] = ()
 
     def command(self) -> list[str]:
         command = [sys.executable, "-m", "qrowd", "serve", str(self.folder)]
         command += ["--port", str(self.port), "--database", self.database]
-        return [*command, "--processes", str(self.processes)]
+        return [*command, "--processes", str(self.processes), *self.options]
 
 
 @contextmanager

@@ -11,6 +11,8 @@ import http.client
 import os
 import platform
 import random
+import re
+import signal
 import tempfile
 import threading
 import time
@@ -22,6 +24,8 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode, urlsplit
+from urllib.request import Request, urlopen
 
 import numpy as np
 from sqlalchemy import func, select
@@ -33,7 +37,7 @@ from benchmarks._server import Server, Worker, running
 from qrowd.collection.adjudication import cases, expert_sample
 from qrowd.collection.database import transfer, verification
 from qrowd.collection.database.opening import open_store
-from qrowd.collection.database.schema import assignment, event, judging_set
+from qrowd.collection.database.schema import assignment, event, job, judging_set
 from qrowd.collection.database.schema import audit as audit_table
 from qrowd.collection.database.store import Store
 from qrowd.collection.judging import events, queue, submission
@@ -47,10 +51,12 @@ from qrowd.collection.publishing.export import export
 from qrowd.collection.record import audit
 from qrowd.data.collected import qrels_of
 from qrowd.errors import RuleError
+from qrowd.web import accounts, jobs
 from qrowd.web.next_sets import choose
 from qrowd.web.robots.crowd import Crowd, by_content, make_robots, truth_of
 from qrowd.web.robots.robot import EAGER, STORM, Robot
 from qrowd.web.robots.traffic import load, summary
+from qrowd.web.settings import MONITORING_VARIABLE, Settings
 
 NAME = "soak"
 PLAN = """
@@ -76,11 +82,13 @@ refresh_minutes = 0.1
 ENGINES = ("sqlite", "postgresql")
 ROWS = (
     "storm",
+    "watched",
     "phases",
     "abandoned",
     "steady",
     "saves",
     "kills",
+    "destroyed",
     "picks",
     "connections",
     "backups",
@@ -194,6 +202,91 @@ def storm(folder: Path, database: str, size: Options) -> list[Line]:
     ]
 
 
+def watched(folder: Path, database: str, size: Options) -> list[Line]:
+    """Two servers on one database: rules, jobs, and what their figures and logs tell of people."""
+    requests = size.requests // 10
+    store = make_campaign(database, pairs=requests // 20, target=3, lease_minutes=0.2)
+    settings = Settings.of_folder(folder, database)
+    login, password, token = "login-of-quagga", "password-of-quagga", "monitoring-token-of-quagga"
+    with store.transaction() as db:
+        accounts.new_account(db, store.clock(), login, password, administrator=True)
+    hidden = {login, password, token}
+    environment = {**os.environ, MONITORING_VARIABLE: token}
+    logs, sent, counted, metrics = [folder / "a.log", folder / "b.log"], 0, 0.0, ""
+    options = ("--log-level", "debug")
+    with contextlib.ExitStack() as stack:
+        servers = [
+            Server(folder, database, 1, options, environment=environment, log=log) for log in logs
+        ]
+        for server in servers:
+            server.start()
+            stack.callback(server.kill, signal.SIGTERM)
+        for wave in range(40):
+            crowd = robots_of(store, 2 * size.workers, habits=STORM, seed=wave, most_batches=20)
+            for number, robot in enumerate(crowd):
+                person = f"person {wave}-{number} quagga"
+                robot.entry = {"link": link_of(store, person)}
+                hidden |= {person, robot.entry["link"]}
+            with store.write(NAME) as work:
+                jobs.ask(work, "export", {})
+            halves = crowd[: size.workers], crowd[size.workers :]
+            with ThreadPoolExecutor(2) as pool:
+                addresses = [server.address for server in servers]
+                parts = list(pool.map(partial(load, speed=2000.0), addresses, halves))
+            sent += sum(sum(map(len, part.taken.values())) for part in parts)
+            hidden |= {robot.token for robot in crowd if robot.token}
+            if sent >= requests:
+                break
+        links = [
+            accounts.make_reset_link(store, settings, login, who=login),
+            accounts.invite(store, settings, accounts.Guest("eve", True), who=login),
+        ]
+        for server in servers:
+            for link in links:
+                page = urlsplit(link)
+                hidden.add(page.query.partition("=")[2])
+                urlopen(f"{server.address}{page.path}?{page.query}").read()
+            form = urlencode({"login": login, "password": password}).encode()
+            urlopen(Request(f"{server.address}/sign-in", form)).read()
+            asked = Request(
+                f"{server.address}/metrics", headers={"Authorization": f"Bearer {token}"}
+            )
+            figures = urlopen(asked).read().decode()
+            counts = re.findall(r"^qrowd_requests_total\{.*\} (\d+)$", figures, re.MULTILINE)
+            counted, metrics = counted + sum(map(float, counts)), metrics + figures
+        until = time.monotonic() + 60
+        while time.monotonic() < until and _jobs_with(
+            store, job.c.state.in_(("waiting", "running"))
+        ):
+            time.sleep(0.5)
+    told = metrics + "".join(log.read_text() for log in logs)
+    found = sum(told.count(each) for each in hidden)
+    with store.read(NAME) as work:
+        problems = verification.broken(work)
+    again = _jobs_with(store, (job.c.state != "done") | (job.c.attempts > 1))
+    done = _jobs_with(store, job.c.state == "done")
+    store.engine.dispose()
+    return [
+        Line(
+            f"of {len(hidden):,} names, tokens and links in /metrics and logs after {sent:,} "
+            f"requests ({told.count(chr(10)):,} lines, {counted:,.0f} requests counted)",
+            "0",
+            str(found),
+        ),
+        Line(
+            "rules broken after these requests to two servers on one database",
+            "0",
+            str(len(problems)),
+        ),
+        Line(f"jobs that were not done, or not once ({done} were)", "0", str(again)),
+    ]
+
+
+def _jobs_with(store: Store, condition: Any) -> int:
+    with store.snapshot() as db:
+        return int(db.scalar(select(func.count()).select_from(job).where(condition)) or 0)
+
+
 def phases(folder: Path, database: str, size: Options) -> list[Line]:
     """Mode hierarchy: the same storm, by people who come back, through all phases, with kills."""
     topics, each = 2, 40
@@ -290,6 +383,51 @@ def kills(folder: Path, database: str, size: Options) -> list[Line]:
     return [
         Line(what, "0", str(len(acknowledged - stored))),
         Line("rules broken afterwards", "0", str(len(problems))),
+    ]
+
+
+def destroyed(folder: Path, database: str, size: Options) -> list[Line]:
+    """The database's file is overwritten under load: what the last backup brings back."""
+    if not database.endswith(".db"):
+        return []  # PostgreSQL's files are its own affair
+    store, last = (
+        make_campaign(database, pairs=2000, target=3, lease_minutes=60),
+        folder / "last.db",
+    )
+    acknowledged: set[str] = set()
+    with running(folder, database, size.processes) as server, ThreadPoolExecutor(4) as pool:
+        for n in range(4):
+            person = f"d-{n}"
+            link = link_of(store, person)
+            pool.submit(_save_until, server.address, link, person, threading.Event(), acknowledged)
+
+        def wait_for(answers: int) -> set[str]:
+            until = time.monotonic() + 60
+            while len(acknowledged) < answers and time.monotonic() < until:
+                time.sleep(0.05)
+            return set(acknowledged)
+
+        before = wait_for(size.kills * 10)
+        transfer.backup(store, last)
+        during = wait_for(2 * size.kills * 10)
+        store.close()
+        file = Path(database)
+        with file.open("r+b") as disk:  # the savers end: nothing is acknowledged any more
+            disk.write(bytes(file.stat().st_size))
+    with open_store(folder / "restored.db", new=True) as restored:
+        transfer.restore(last, restored)
+        with restored.read(NAME) as work:
+            stored = {row.key for row in work.db.execute(select(event.c.key))}
+            problems = verification.broken(work)
+    return [
+        Line(
+            f"of {len(before):,} answers acknowledged before the last backup began, missing after "
+            f"the file was destroyed ({len(acknowledged):,} in all, {len(during - stored):,} of "
+            "them later ones, which are gone)",
+            "0",
+            str(len(before - stored)),
+        ),
+        Line("rules broken in what was restored", "0", str(len(problems))),
     ]
 
 
@@ -560,7 +698,7 @@ def large(folder: Path, database: str, size: Options) -> list[Line]:
 
 
 Row = Callable[[Path, str, Options], list[Line]]
-SERVED: tuple[Row, ...] = (storm, phases, abandoned, steady, saves, kills)
+SERVED: tuple[Row, ...] = (storm, watched, phases, abandoned, steady, saves, kills, destroyed)
 UNSERVED: tuple[Row, ...] = (picks, connections, backups, erased, large)
 TABLE = SERVED + UNSERVED
 

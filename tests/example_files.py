@@ -151,6 +151,7 @@ def save_example_files(folder: Path) -> None:
         main(["campaign", "new", str(folder / "plan.toml"), "-o", database, "--launch"])
         machine = (folder / "machine.tsv").read_text().replace("judge-a", "earlier")
         (folder / "earlier.tsv").write_text(machine)
+        _save_accounts(database)
         main(["campaign", "links", database, "ann", "bob"])
         main(["campaign", "import", database, str(folder / "earlier.tsv")])
         main(["campaign", "release", database, "-o", str(folder / "release.zip"), "--yes"])
@@ -177,6 +178,17 @@ def _save_tested_campaign(folder: Path) -> None:
     (folder / "results.csv").write_text("\n".join(["assessor,topic,doc,grade", *said]) + "\n")
 
 
+def _save_accounts(database: str) -> None:
+    """An administrator, and somebody who is no expert yet."""
+    from qrowd.collection.database.opening import open_store
+    from qrowd.web.accounts import new_account
+
+    with open_store(database) as store, store.transaction() as db:
+        for login in ("ada", "ann"):
+            password = f"the password of {login}"
+            new_account(db, store.clock(), login, password, administrator=login == "ada")
+
+
 def _save_crowd(folder: Path) -> None:
     """A campaign that chooses what comes next, which robots have judged: `crowd.db`."""
     from qrowd.collection.database.opening import open_store
@@ -201,7 +213,10 @@ def skip_without_extras(line: str) -> None:
     """Skip the test where a command needs an extra that is not installed."""
     if any(word in line for word in NEED_PICTURES):
         pytest.importorskip("matplotlib", reason="pictures need the extra `report`")
-    if line.startswith(("qrowd campaign", "qrowd serve")) or "release.zip" in line:
+    if (
+        line.startswith(("qrowd accounts", "qrowd campaign", "qrowd serve"))
+        or "release.zip" in line
+    ):
         pytest.importorskip("sqlalchemy", reason="campaigns need the extra `serve`")
     if line.startswith("qrowd ask"):
         pytest.importorskip("jinja2", reason="asking needs the extra `ask`")

@@ -19,7 +19,7 @@ from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import assignment
 from qrowd.collection.record import audit
 from qrowd.web import jobs, tasks
-from qrowd.web.accounts import Guest, invite, new_account
+from qrowd.web.accounts import Guest, account_called, invite, make_reset_link, new_account
 from qrowd.web.files import CampaignFiles
 
 PASSWORD = "a long password"
@@ -116,7 +116,9 @@ def test_the_doors_are_accessible_and_a_password_is_changed_by_keyboard(
     with open_store(settings.database, new=True) as store:
         with store.transaction() as db:
             new_account(db, store.clock(), "ann", PASSWORD, administrator=True)
-        invitation = invite(store, settings, guest)
+        invitation = invite(store, settings, guest, who="ann")
+        reset = make_reset_link(store, settings, "ann", who="ann")
+        number = account_called(store, "ann").id
     with serve(settings) as store:
         site = Site(settings.address, settings.address, store)
         page, elsewhere = browser.new_page(), browser.new_page()
@@ -128,12 +130,17 @@ def test_the_doors_are_accessible_and_a_password_is_changed_by_keyboard(
                 page.set_viewport_size({"width": width, "height": 800})
                 found[where, width] = problems(page, f"door-{where}-{width}")
 
-        for where, address in (("sign-in", f"{site.address}/sign-in"), ("join", invitation)):
+        for where, address in (
+            ("sign-in", f"{site.address}/sign-in"),
+            ("join", invitation),
+            ("reset", reset),
+        ):
             page.goto(address)
             look(where)
         signed_in(page, site)
-        page.goto(f"{site.address}/password")
-        look("password")
+        for where in ("accounts", f"accounts/{number}", "password"):
+            page.goto(f"{site.address}/{where}")
+            look(where.replace("/", "-"))
         for old in ("not the password", PASSWORD):
             page.get_by_label("Password so far").focus()
             page.keyboard.type(old)

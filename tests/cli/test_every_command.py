@@ -52,6 +52,13 @@ LINES = {
     "experiment plot": "experiment plot results -o pictures",
     "methods": "methods",
     "measures": "measures",
+    "accounts list": "accounts list campaign.db",
+    "accounts invite": "accounts invite campaign.db bob --role administrator",
+    "accounts role": "accounts role campaign.db ann --role administrator",
+    "accounts reset": "accounts reset campaign.db ann",
+    "accounts tokens": "accounts tokens campaign.db ann",
+    "accounts remove": "accounts remove campaign.db ann --yes",
+    "accounts record": "accounts record campaign.db",
     "campaign check": "campaign check plan.toml",
     "campaign new": "campaign new plan.toml -o another.db",
     "campaign extend": "campaign extend campaign.db --budget 5",
@@ -76,7 +83,11 @@ LINES = {
     "campaign move": "campaign move campaign.db moved.db",
     "campaign upgrade": "campaign upgrade campaign.db",
 }
-UNTRIED = {"serve": "runs until it is stopped", "completion": "prints a script, never a result"}
+UNTRIED = {
+    "serve": "runs until it is stopped",
+    "completion": "prints a script, never a result",
+    "accounts password": "reads a password",
+}
 
 pytestmark = pytest.mark.usefixtures("quick_demo")
 
@@ -109,6 +120,10 @@ SHARED = {
 }
 # Where a shared option is missing or differs, and why.
 NO_OUTPUT = {
+    "accounts invite": "prints a link",
+    "accounts remove": "does something",
+    "accounts reset": "prints a link",
+    "accounts role": "does something",
     "campaign act": "does something",
     "campaign check": "prints text",
     "campaign extend": "does something",

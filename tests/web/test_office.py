@@ -193,7 +193,7 @@ def test_a_role_that_is_taken_takes_the_tokens_made_with_it(
     server.client.cookies.clear()
     expert = {"Authorization": f"Bearer {made['token']}"}
     assert server.client.get("/api/me", headers=expert).status_code == 200
-    take_role(server.site.store, "bob", "tiny", "organiser")
+    take_role(server.site.store, "bob", "tiny", "organiser", who="ann")
     assert server.client.get("/api/me", headers=expert).status_code == status
 
 

@@ -50,7 +50,7 @@ def organiser_of(server: Server, login: str, *campaigns: str) -> Desk:
     with store.transaction() as db:
         number = accounts.new_account(db, store.clock(), login, "a long password")
     for name in campaigns:
-        accounts.give_role(store, login, name, "organiser")
+        accounts.give_role(store, login, name, "organiser", who="ann")
     with store.transaction() as db:
         plain = new_token(db, store.clock(), "organiser", account_id=number)
     return Desk(server, plain)

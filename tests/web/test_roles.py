@@ -53,6 +53,7 @@ RULES = {
         GET /
         GET /api/campaigns/{name}/about
         GET /api/openapi.json
+        GET /health
         GET /join
         GET /judge/{name}
         GET /judge/{name}/me
@@ -63,6 +64,7 @@ RULES = {
     "secret": """
         GET /decline/{name}
         GET /judge/{name}/original/{ticket}
+        GET /reset
         GET /judge/{name}/original/{ticket}/{number}
         POST /api/campaigns/{name}/enter
         POST /api/join
@@ -70,8 +72,12 @@ RULES = {
         POST /api/sign-in
         POST /decline/{name}
         POST /join
+        POST /reset
         POST /set-up
         POST /sign-in
+    """,
+    "monitoring token": """
+        GET /metrics
     """,
     "signed in": """
         GET /api/campaigns
@@ -84,6 +90,7 @@ RULES = {
     "signed in, with a secret": """
         POST /api/password
         POST /password
+        POST /password/tokens
     """,
     "worker": """
         GET /api/campaigns/{name}/judging/batches/{key}/review
@@ -229,6 +236,7 @@ RULES = {
     "administrator": """
         DELETE /api/roles
         GET /accounts
+        GET /accounts/{number}
         GET /api/accounts
         GET /drafts/{key}
         GET /drafts/{key}/gold/grade
@@ -240,7 +248,11 @@ RULES = {
         GET /drafts/{key}/rehearsal
         GET /drafts/{key}/{name}
         POST /accounts
+        POST /accounts/links
         POST /accounts/roles
+        POST /accounts/{number}/remove
+        POST /accounts/{number}/reset
+        POST /accounts/{number}/tokens
         POST /api/campaigns
         POST /api/invitations
         POST /drafts
@@ -261,6 +273,7 @@ NAMED = (
     "/campaigns/{name}/experts/",
     "/api/campaigns/{name}/experts/",
     "/accounts/roles",
+    "/accounts/{number}",
 )
 COUNTED = (
     account,
@@ -318,7 +331,7 @@ def members(server: Server) -> dict[str, Desk]:
             login = f"{role}{where}"
             with store.transaction() as db:
                 number = accounts.new_account(db, store.clock(), login, "a long password")
-            accounts.give_role(store, login, name, role)
+            accounts.give_role(store, login, name, role, who="ann")
             with store.transaction() as db:
                 plain = new_token(db, store.clock(), role, account_id=number)
             found[f"{role}{where} by account"] = Desk(server, plain)
@@ -346,6 +359,7 @@ def ask(who: Desk, route: str) -> Any:
     filled = path.replace("{name}", "name" if path.startswith("/drafts") else "tiny")
     filled = filled.replace("{key}", a_draft(who.server)) if "/drafts/" in path else filled
     filled = filled.replace("{kind}", "merge").replace("{file}", "a.b")
+    filled = filled.replace("/accounts/{number}", "/accounts/999")  # nobody's: all are needed
     filled = re.sub(r"\{(number|position)\}", "1", filled)
     filled = re.sub(r"\{\w+\}", "x", filled)
     if path.startswith(("/api/", "/judge/")):

@@ -22,6 +22,15 @@ def test_no_rule_is_broken_by_a_storm(engine: str, tmp_path: Path) -> None:
     assert [line.got for line in lines] == ["0", "0", "0"]
 
 
+def test_two_servers_share_a_database_and_tell_nothing_of_people(tmp_path: Path) -> None:
+    from benchmarks.soak import Options, watched
+
+    lines = watched(tmp_path, str(tmp_path / "soak.db"), Options(workers=3, requests=2_000))
+    assert " 0 requests counted" not in lines[0].what
+    assert "(0 were)" not in lines[2].what
+    assert [line.got for line in lines] == ["0", "0", "0"]
+
+
 def test_no_phase_of_a_hierarchy_is_broken_by_a_storm(tmp_path: Path) -> None:
     from benchmarks.soak import Options, phases
 
@@ -36,6 +45,14 @@ def test_acknowledged_answers_survive_a_kill(tmp_path: Path) -> None:
 
     lines = kills(tmp_path, str(tmp_path / "soak.db"), Options(kills=1))
     assert "of 0 acknowledged" not in lines[0].what
+    assert [line.got for line in lines] == ["0", "0"]
+
+
+def test_a_backup_brings_back_what_was_said_before_it(tmp_path: Path) -> None:
+    from benchmarks.soak import Options, destroyed
+
+    lines = destroyed(tmp_path, str(tmp_path / "soak.db"), Options(kills=1))
+    assert "of 0 answers" not in lines[0].what
     assert [line.got for line in lines] == ["0", "0"]
 
 

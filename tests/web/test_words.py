@@ -269,6 +269,8 @@ def at_desk(server: Server, login: str) -> Desk:
 PAGES = (
     (ADMINISTRATOR, "/campaigns"),
     (ADMINISTRATOR, "/accounts"),
+    (ADMINISTRATOR, "/accounts/1"),
+    (ADMINISTRATOR, "/password"),
     (ADMINISTRATOR, f"{AT}/decisions"),
     (ORGANISER, "/campaigns"),
     (ORGANISER, AT),
@@ -311,6 +313,8 @@ def test_no_page_has_english_of_its_own(campaign: Server, login: str, page: str)
             200,
         ),
         (ADMINISTRATOR, "/accounts", {"login": "", "role": "expert", "campaign": "tiny"}, 422),
+        (ADMINISTRATOR, "/accounts/1/reset", {}, 200),
+        (ADMINISTRATOR, "/accounts/1/remove", {}, 200),
         (ORGANISER, f"{AT}/releases", {"method": "mv"}, 200),
         (ORGANISER, f"{AT}/releases", {"method": "nothing"}, 409),
         (ORGANISER, f"{AT}/decisions/sample", {"size": "none"}, 409),

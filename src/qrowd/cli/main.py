@@ -47,6 +47,10 @@ GROUPS = {
     "Collect": {
         "ask": Verb("ask:command", "Ask machine judges about pairs."),
         "serve": Verb("serve:command", "Run the web application for campaigns."),
+        "accounts": Verb(
+            "accounts:command",
+            "Manage who signs in to `qrowd serve`: organisers, experts, administrators.",
+        ),
         "campaign": Verb("campaign:command", "Collect judgements: campaigns in a database."),
     },
     "Study": {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import ipaddress
 import os
 import socket
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
@@ -18,11 +21,23 @@ from qrowd.errors import MissingExtraError, UsageError
 if TYPE_CHECKING:
     from qrowd.web.settings import Settings
 
+EVERYWHERE = ("0.0.0.0", "::", "")  # hosts that stand for all addresses of this machine
+
 
 def _ways() -> tuple[str, ...]:
     from qrowd.collection.plan.way import Way
 
     return Way.names()
+
+
+def _networks(_: click.Context, __: click.Parameter, addresses: tuple[str, ...]) -> tuple[str, ...]:
+    for address in addresses:
+        try:
+            ipaddress.ip_network(address)
+        except ValueError:
+            message = f"--proxy is an address or a network, such as 127.0.0.1, not {address!r}"
+            raise UsageError(message) from None
+    return addresses
 
 
 @opt.command()
@@ -40,6 +55,14 @@ def _ways() -> tuple[str, ...]:
     metavar="URL",
     default="",
     help="The public address of this server, if it is behind a proxy.",
+)
+@opt.repeated(
+    "--proxy",
+    "proxies",
+    metavar="ADDRESS",
+    callback=_networks,
+    help="The proxy in front, such as 127.0.0.1 or 10.0.0.0/8: only it may say whom a request "
+    "comes from (X-Forwarded-For, X-Forwarded-Proto).",
 )
 @opt.option(
     "--mail",
@@ -80,6 +103,7 @@ def command(
     host: str,
     port: int,
     address: str,
+    proxies: tuple[str, ...],
     mail: str,
     mail_password_file: str | None,
     processes: int,
@@ -110,10 +134,25 @@ def command(
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((host, port))
-        except OSError:
-            message = f"port {port} of {host} is in use; choose another with --port"
+        except OSError as error:
+            message = f"{host}, port {port}: {(error.strerror or str(error)).lower()}"
+            if error.errno == errno.EADDRINUSE:
+                message = f"port {port} of {host} is in use; choose another with --port"
+            elif error.errno == errno.EACCES:
+                message = f"port {port} is for root only; choose one from 1024 on with --port"
             raise UsageError(message) from None
-    public = address or f"http://{host}:{port}"
+    public = address or f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    if not address and host in EVERYWHERE:
+        public = f"http://127.0.0.1:{port}"
+        say(
+            f"qrowd: warning: {host} is open to the whole network without TLS, and links will "
+            f"lead to {public}; say where people reach this server: --address https://..."
+        )
+    if address and not proxies and urlsplit(address).scheme == "https":
+        say(
+            "qrowd: warning: without --proxy everybody seems to have the address of the proxy in "
+            "front, and shares its limits; name it, as in --proxy 127.0.0.1"
+        )
     if trial:
         from qrowd.web.trial import make_trial
 
@@ -134,7 +173,7 @@ def command(
         folder, database = folder.resolve().parent, database or str(folder)
     settings = Settings.of_folder(folder, database, public, log_level, log_format, mail, password)
     _welcome(settings)
-    serve(settings, host, port, processes)
+    serve(settings, host, port, processes, proxies)
 
 
 def _welcome(settings: Settings) -> None:

@@ -6,10 +6,11 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, suppress
 
-from fastapi import FastAPI, Request, Response
+from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -21,8 +22,18 @@ from qrowd.collection.database.store import Store
 from qrowd.errors import QrowdError
 from qrowd.texts import Text
 from qrowd.web import access, limits, problems
-from qrowd.web.api import accounts, campaigns, experts, manage, own, results, work
+from qrowd.web.api import (
+    accounts,
+    campaigns,
+    experts,
+    manage,
+    monitoring,
+    own,
+    results,
+    work,
+)
 from qrowd.web.api import workers as api_workers
+from qrowd.web.api.monitoring import RequestCounts
 from qrowd.web.pages import (
     acts,
     adjudication,
@@ -58,6 +69,7 @@ API = (
     api_workers.router,
     manage.extensions,
     results.router,
+    monitoring.router,
 )
 PAGES = (
     judging.router,
@@ -118,23 +130,36 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
     )
     app.state.store, app.state.settings = opened, settings
     problems.install(app, _page)
-    app.add_middleware(Guard)
-    for router in (*API, *PAGES):
+    routers = (*API, *PAGES)
+    routes = {f"{method} {path}" for path, method in _addresses(routers)}
+    app.state.counts = RequestCounts(sorted(routes), settings.counts)
+    app.add_middleware(Guard, counts=app.state.counts)
+    for router in routers:
         app.include_router(router)
     app.mount("/static", judging.Static(directory=FOLDER / "static"))
     return app
 
 
+def _addresses(routers: Iterable[APIRouter]) -> Iterator[tuple[str, str]]:
+    """Template and method of every route."""
+    yield from (("/static", "GET"), ("/api/openapi.json", "GET"))
+    for router in routers:
+        for route in router.routes:
+            if isinstance(route, APIRoute):
+                yield from ((route.path, method) for method in route.methods or ())
+
+
 class Guard:
-    """Refuses bodies that are too large; puts the safety headers on every response; logs requests.
+    """Refuses bodies that are too large; puts the safety headers on every response; counts and logs
+    requests.
 
     Errors that nobody foresaw are answered here, since Starlette would answer them outside of all
     middleware, without these headers. Plain ASGI: Starlette's `BaseHTTPMiddleware` costs a task and
     a stream for every request.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, counts: RequestCounts) -> None:
+        self.app, self.counts = app, counts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -164,6 +189,8 @@ class Guard:
             answer = await run_in_threadpool(_unforeseen, Request(scope), request_id)
             await answer(scope, receive, send_safely)
         finally:
+            seconds = time.perf_counter() - began
+            self.counts.add(f"{scope['method']} {_route(scope)}", status, seconds)
             level = logging.WARNING if status >= 500 else logging.INFO
             if _log.isEnabledFor(level):
                 event = {
@@ -171,7 +198,7 @@ class Guard:
                     "method": scope["method"],
                     "route": _route(scope),
                     "status": status,
-                    "ms": round((time.perf_counter() - began) * 1000),
+                    "ms": round(seconds * 1000),
                 }
                 _log.log(level, "request", extra=event)
 

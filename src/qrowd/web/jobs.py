@@ -149,6 +149,11 @@ def tell_progress(store: Store, number: int, share: float) -> None:
     _write(store, number, result=result, leased_until=store.clock() + LEASE)
 
 
+def give_back(store: Store, number: int) -> None:
+    """Let another process do a job from its start; that it was begun does not count."""
+    _write(store, number, state="waiting", leased_until=None, attempts=job.c.attempts - 1)
+
+
 def finish(store: Store, number: int, result: str) -> None:
     """Write down what a job found, as JSON."""
     now = store.clock()

@@ -92,8 +92,19 @@ def frames_of(error: BaseException, *after: BaseException) -> Iterator[str]:
         yield from frames_of(inner, *chain)
     for frame in traceback.extract_tb(error.__traceback__, -MOST_FRAMES):
         yield f"{frame.filename}:{frame.lineno} {frame.name}: {frame.line}"
+    yield _type_of(error)
+
+
+def cause_of(error: BaseException) -> str:
+    """The type of the error that an error began with: for one line instead of a traceback."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return _type_of(error)
+
+
+def _type_of(error: BaseException) -> str:
     # these have too many reasons for one type
     code = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(
         getattr(error, "errno", 0), ""
     )
-    yield f"{type(error).__module__}.{type(error).__qualname__} {code}".rstrip()
+    return f"{type(error).__module__}.{type(error).__qualname__} {code}".rstrip()

@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 
 from qrowd.errors import InputError, QrowdError, RuleError, StoreError
 from qrowd.texts import Text
+from qrowd.web.logs import cause_of
 
 _log = logging.getLogger(__name__)
 _FOLDERS = re.compile(
@@ -101,7 +102,7 @@ def install(app: FastAPI, page: Callable[[Request, int, Text], Response | None])
         if isinstance(error, RuleError):
             code = error.code
         if isinstance(error, StoreError):
-            _log.error("database cannot be used", exc_info=error)
+            _log.error("database cannot be used", extra={"cause": cause_of(error)})
         return refusal(code, sentence_of(error), status_of(error))
 
     @app.exception_handler(HTTPException)

@@ -13,8 +13,11 @@ import signal
 import socket
 import sys
 import threading
-from multiprocessing.synchronize import Event
+import time
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Self
 
 import uvicorn
@@ -31,21 +34,36 @@ if TYPE_CHECKING:
 HEADER_SECONDS = 30.0  # a request's headers come within these, or twice as many
 START_SECONDS = 60  # uvicorn's 5 are too few on a busy machine: it would end each before it began
 AGAIN_AFTER = 5.0  # seconds after which a process that has ended is missed
+# seconds that stopping waits: for requests, for the job under way, for a job that is given back
+LAST_REQUESTS, LAST_JOB, LAST_WORDS = 30, 60, 5
 # settings that several processes learn from the environment: QROWD_FOLDER, ...
 _SHARED = ("folder", "database", "address", "log_level", "log_format", "mail")
 _log = logging.getLogger(__name__)
 
 
-def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
-    """Serve until interrupted or terminated."""
+def serve(
+    settings: Settings, host: str, port: int, processes: int = 1, proxies: Sequence[str] = ()
+) -> None:
+    """Serve until interrupted or terminated; then finish requests and the job under way.
+
+    `proxies` are the addresses whose word is taken on whom a request comes from, and by https.
+    """
     logs.set_up(settings.log_level, settings.log_format)
     # uvicorn ends on SIGTERM, then raises it again: the process for jobs has to be ended, too
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     open_store(settings.database, new=True).close()  # made once, before anybody asks
     # what uvicorn logs of requests, and of sockets that stay open, has their whole addresses
     quiet = {"log_config": None, "access_log": False, "ws": "none", "server_header": False}
-    options: dict[str, Any] = {"host": host, "port": port, "http": PatientProtocol, **quiet}
-    with JobsProcess(settings):
+    options: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "http": PatientProtocol,
+        "proxy_headers": bool(proxies),
+        "forwarded_allow_ips": list(proxies),
+        "timeout_graceful_shutdown": LAST_REQUESTS,
+        **quiet,
+    }
+    with JobsProcess(settings), TemporaryDirectory(prefix="qrowd-counts-") as counts:
         if processes == 1:
             from qrowd.web.app import make_app
 
@@ -53,6 +71,7 @@ def serve(settings: Settings, host: str, port: int, processes: int = 1) -> None:
             return
         for field in _SHARED:
             os.environ[f"QROWD_{field.upper()}"] = str(getattr(settings, field))
+        os.environ["QROWD_COUNTS"] = counts
         name = "qrowd.web.server:app_of_environment"
         config = uvicorn.Config(
             name,
@@ -106,7 +125,7 @@ def app_of_environment() -> FastAPI:
     folder, *others = (os.environ[f"QROWD_{field.upper()}"] for field in _SHARED)
     settings = Settings.of_folder(Path(folder), *others)
     logs.set_up(settings.log_level, settings.log_format)
-    return make_app(settings)
+    return make_app(replace(settings, counts=os.environ["QROWD_COUNTS"]))
 
 
 class JobsProcess:
@@ -125,18 +144,15 @@ class JobsProcess:
     def __exit__(self, *_: object) -> None:
         self.over.set()
         self.keeper.join()
-        if self.process.is_alive():  # `set` waits for whoever waits: a dead process would for ever
-            self.stop.set()
-            self.process.join(10)
-        if self.process.is_alive():
+        # it finishes its job when it is asked once to end, and gives the job back at a second time
+        for patience in (LAST_JOB, LAST_WORDS):
             self.process.terminate()
+            self.process.join(patience)
+        self.process.kill()
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
-        self.stop = context.Event()
-        self.process = context.Process(
-            target=_do_jobs, args=(self.settings, self.stop), daemon=True
-        )
+        self.process = context.Process(target=_do_jobs, args=(self.settings,), daemon=True)
         self.process.start()
 
     def _keep(self) -> None:
@@ -152,12 +168,41 @@ class JobsProcess:
                 _log.warning("jobs process started again")
 
 
-def _do_jobs(settings: Settings, stop: Event) -> None:
+class Ending:
+    """Whether a process was asked to end, by SIGTERM; when it is asked again, it does at once.
+
+    A handler that set an Event might wait for ever: for the code that it interrupts.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def is_set(self) -> bool:
+        """Whether it was."""
+        return self.asked
+
+    def wait(self, seconds: float) -> None:
+        """Sleep so long, or until it is asked."""
+        until = time.monotonic() + seconds
+        while not self.asked and time.monotonic() < until:
+            time.sleep(min(0.2, seconds))
+
+    def ask(self, *_: object) -> None:
+        """The handler of the signal."""
+        if self.asked:
+            sys.exit(0)
+        self.asked = True
+
+
+def _do_jobs(settings: Settings) -> None:
+    ending = Ending()
+    signal.signal(signal.SIGTERM, ending.ask)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the server says when to end
     logs.set_up(settings.log_level, settings.log_format)
     try:
         from qrowd.web.tasks import work_forever  # the whole library: only this process needs it
 
-        work_forever(settings, stop)
+        work_forever(settings, ending)
     except Exception:  # its message would be printed otherwise
         _log.error("jobs process failed", exc_info=True)
         sys.exit(1)

@@ -15,6 +15,7 @@ from qrowd.errors import UsageError
 
 SECRET_VARIABLE = "QROWD_SECRET"
 SECRET_FILE = "secret.key"
+MONITORING_VARIABLE = "QROWD_MONITORING_TOKEN"
 LEAST_SECRET = 16
 
 
@@ -31,6 +32,10 @@ class Settings:
     #: the mail server, "" for none; its password is only known to the process that sends
     mail: str = ""
     mail_password: str = field(default="", repr=False)
+    #: whoever sends it may see health and figures, from anywhere; "" for nobody
+    monitoring_token: str = field(default="", repr=False)
+    #: the folder in which the processes of a server count requests, "" for a process alone
+    counts: str = ""
 
     @classmethod
     def of_folder(
@@ -44,18 +49,26 @@ class Settings:
         mail_password: str = "",
     ) -> Settings:
         """The settings of a server whose data are in `folder`."""
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            secret = secret_of(folder)
+        except OSError as error:
+            message = (
+                f"{folder} cannot be made or written to ({error.strerror}); give another folder"
+            )
+            raise UsageError(message) from None
         database = database or str(folder / "qrowd.db")
         address = (address or cls.address).rstrip("/")
         return cls(
             folder,
             database,
-            secret_of(folder),
+            secret,
             address,
             log_level,
             log_format,
             mail,
             mail_password,
+            secret_in(MONITORING_VARIABLE),
         )
 
     @property
@@ -70,10 +83,7 @@ class Settings:
 
 def secret_of(folder: Path) -> str:
     """The server's secret: from the environment, or from a file that only its owner can read."""
-    secret = os.environ.get(SECRET_VARIABLE, "")
-    if secret:
-        if len(secret) < LEAST_SECRET:
-            raise UsageError(f"{SECRET_VARIABLE} must have at least {LEAST_SECRET} characters")
+    if secret := secret_in(SECRET_VARIABLE):
         return secret
     path = folder / SECRET_FILE
     try:
@@ -83,6 +93,14 @@ def secret_of(folder: Path) -> str:
     with os.fdopen(handle, "w", encoding="ascii") as file:
         file.write(secrets.token_hex(32) + "\n")
     return path.read_text(encoding="ascii").strip()
+
+
+def secret_in(variable: str) -> str:
+    """A secret of the environment, "" if there is none."""
+    secret = os.environ.get(variable, "")
+    if secret and len(secret) < LEAST_SECRET:
+        raise UsageError(f"{variable} must have at least {LEAST_SECRET} characters")
+    return secret
 
 
 def set_up_code(settings: Settings) -> str:

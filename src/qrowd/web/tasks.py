@@ -46,6 +46,7 @@ from qrowd.reporting.parts import Figure
 from qrowd.web import findings, jobs, pictures
 from qrowd.web.files import CampaignFiles, drafts_in
 from qrowd.web.judgements import DRAWS, MEASURES, figures_of, merged, merger_of, taken_from
+from qrowd.web.logs import cause_of
 from qrowd.web.next_sets import choose
 from qrowd.web.settings import Settings
 
@@ -227,6 +228,10 @@ def run_one(store: Store, folder: Path) -> bool:
     try:
         files = CampaignFiles(store, folder, row.campaign_id or 0, tell)
         result = json.dumps(plain(TASKS[kind](files, json.loads(row.parameters))))
+    except SystemExit:  # the server ends and could not wait for it
+        jobs.give_back(store, row.id)
+        _log.warning("job given back", extra=event)
+        raise
     except Exception as error:  # whatever it is, the process goes on
         event["seconds"] = round(time.monotonic() - began, 3)
         _log.warning("job failed", exc_info=True, extra=event)
@@ -359,8 +364,8 @@ def send_letters(store: Store, mailer: Mailer, address: str, stop: Any) -> None:
 def _open_to_mail(store: Store) -> list[int]:
     try:
         return _campaigns(store, "running", "paused", "closed")
-    except StoreError:
-        _log.warning("letters not sent", exc_info=True)
+    except StoreError as error:
+        _log.warning("database cannot be used", extra={"cause": cause_of(error)})
         return []
 
 
@@ -396,9 +401,12 @@ def _work(store: Store, settings: Settings, ended: Any) -> None:
                 _log.debug("sweep", extra={"due": due, "asked": asked, "undrawn": len(undrawn)})
                 swept = time.monotonic()
             busy = run_one(store, settings.folder) or draw_one(store, settings.folder, undrawn)
-        except Exception:  # the database is busy or away, a file was just removed: try again
-            _log.warning("jobs loop failed", exc_info=True)
-            busy, pause = False, min(2 * pause, SWEEP_EVERY)  # not a traceback every moment
+        except Exception as error:  # the database is away, a file was just removed: try again
+            if isinstance(error, StoreError):
+                _log.warning("database cannot be used", extra={"cause": cause_of(error)})
+            else:
+                _log.warning("jobs loop failed", exc_info=True)
+            busy, pause = False, min(2 * pause, SWEEP_EVERY)  # not a line every moment
         else:
             pause = PAUSE
         if not busy:

@@ -700,8 +700,8 @@ def server(store: Store, folder: Path) -> dict[str, str]:
         accounts.new_account(db, now, "ada", PASSWORD, administrator=True)
         number = accounts.new_account(db, now, "eva", PASSWORD)
         db.execute(insert(rate).values(what="sign-in ada", since=now, times=1))
-    accounts.give_role(store, "eva", "panel", "expert")
-    accounts.give_role(store, "eva", "prolific", "organiser")
+    accounts.give_role(store, "eva", "panel", "expert", who="ada")
+    accounts.give_role(store, "eva", "prolific", "organiser", who="ada")
     with store.write("panel") as work:
         leo = int(workers.enter(work, "own", "leo").id)
         tokens = {

@@ -819,6 +819,21 @@ class Account(TypedRow, table="account"):
 account = Account.table
 
 
+class AccountAct(TypedRow, table="account_act"):
+    """What was done to an account, or to an invitation to make one; `who` may be the account's."""
+
+    id: int = row_id()
+    at: int = moment()
+    who: str = short(200)
+    act: str = short(40)
+    login: str = short(200)
+    details: str = column(sa.Text, server_default=sa.text("'{}'"))
+    rules = (sa.Index("ix_account_act_login", "login"),)
+
+
+account_act = AccountAct.table
+
+
 class MemberRole(TypedRow, table="member_role"):
     """What an account may do in a campaign."""
 

@@ -244,11 +244,11 @@ def accounts(_: Administrator, store: TheStore) -> list[Account]:
 
 @members.post("/invitations", status_code=201)
 def invite(
-    wanted: Invitation, _: Administrator, store: TheStore, settings: TheSettings
+    wanted: Invitation, bearer: Administrator, store: TheStore, settings: TheSettings
 ) -> InvitationLink:
     """An address with which somebody makes an account."""
     guest = Guest(**wanted.model_dump())
-    return InvitationLink(link=web_accounts.invite(store, settings, guest))
+    return InvitationLink(link=web_accounts.invite(store, settings, guest, who=bearer.name))
 
 
 @members.post("/join", status_code=201)
@@ -259,12 +259,12 @@ def join(joining: Joining, request: Request, response: Response, settings: TheSe
 
 
 @members.put("/roles", status_code=204)
-def give(wanted: Role, _: Administrator, store: TheStore) -> None:
+def give(wanted: Role, bearer: Administrator, store: TheStore) -> None:
     """Let an account be something in a campaign."""
-    web_accounts.give_role(store, wanted.login, wanted.campaign, wanted.role)
+    web_accounts.give_role(store, wanted.login, wanted.campaign, wanted.role, who=bearer.name)
 
 
 @members.delete("/roles", status_code=204)
-def take(wanted: Role, _: Administrator, store: TheStore) -> None:
+def take(wanted: Role, bearer: Administrator, store: TheStore) -> None:
     """Let an account be that no longer."""
-    web_accounts.take_role(store, wanted.login, wanted.campaign, wanted.role)
+    web_accounts.take_role(store, wanted.login, wanted.campaign, wanted.role, who=bearer.name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import Response
@@ -10,6 +12,7 @@ from fastapi.responses import RedirectResponse
 from qrowd.collection.books.ledger import balance
 from qrowd.collection.books.notices import notices
 from qrowd.collection.books.progress import coverage
+from qrowd.collection.database.schema import AccountAct
 from qrowd.collection.drafts.draft import all_drafts
 from qrowd.collection.drafts.steps import all_steps
 from qrowd.errors import RuleError
@@ -22,6 +25,7 @@ from qrowd.web.files import drafts_in
 from qrowd.web.pages.frame import (
     AdministratorVisit,
     Anybody,
+    Confirmation,
     Visit,
     Visiting,
     campaign_address,
@@ -34,6 +38,7 @@ router = page_router()
 LONGEST_LOGIN = 200
 LONGEST_PASSWORD = 1000
 LONGEST_INVITATION = 4000
+MOST_ACTS = 100  # of the record, on a page
 
 
 # --- coming in ------------------------------------------------------------------------------------
@@ -105,7 +110,7 @@ def leave(visit: Visiting) -> RedirectResponse:
 def ask_to_join(visit: Anybody, invitation: str = "") -> Response:
     """Choose a password."""
     try:
-        guest = accounts.guest_of(visit.settings, invitation)
+        guest = accounts.guest_of(visit.store, visit.settings, invitation)
     except RuleError as error:
         return visit.show_problem(403, str(error))
     return visit.show(
@@ -126,8 +131,12 @@ def join(visit: Anybody) -> Response:
 
 @router.get("/password")
 def ask_password(visit: Visiting) -> Response:
-    """The form for another password."""
-    return visit.show("organiser/password.html.j2", least=LEAST_PASSWORD)
+    """The form for another password, and where one is signed in."""
+    return visit.show(
+        "organiser/password.html.j2",
+        least=LEAST_PASSWORD,
+        **_signed_in(visit, visit.signed.account),
+    )
 
 
 @router.post("/password")
@@ -141,6 +150,52 @@ def change_password(visit: Visiting) -> Response:
     page = visit.go("/campaigns", Text("office.password.changed"))
     access.give_cookie(page, visit.settings, session.token, session.role)
     return page
+
+
+@router.post("/password/tokens")
+def end_own(visit: Visiting) -> Response:
+    """Sign another browser or a program out; without saying which, everything, this one too."""
+    number, token = visit.signed.account, visit.number("token")
+    if (
+        number is None or visit.signed.campaign is not None
+    ):  # a program's token opens one campaign only
+        raise RuleError("no-access", "sign in with your password to do that")
+    if token is None:
+        accounts.sign_out_everywhere(visit.store, number, who=visit.signed.name)
+        return visit.go("/sign-in")
+    accounts.end_token(visit.store, number, token, who=visit.signed.name)
+    return visit.go("/password", Text("office.token.ended"))
+
+
+@router.get("/reset")
+def ask_reset(visit: Anybody, link: str = "") -> Response:
+    """Choose another password by a link."""
+    try:
+        login = accounts.reset_of(visit.store, visit.settings, link).login
+    except RuleError as error:
+        return visit.show_problem(403, str(error))
+    return visit.show("organiser/reset.html.j2", login=login, link=link, least=LEAST_PASSWORD)
+
+
+@router.post("/reset")
+def reset(visit: Anybody) -> Response:
+    """Another password, and sign in."""
+    link = visit.text("link")[:LONGEST_INVITATION]
+    try:
+        session = accounts.reset_password(visit.caller, link, _password(visit))
+    except RuleError as error:
+        return ask_reset(visit.with_problem(error, status_of(error)), link)
+    return _let_in(visit, session, "/campaigns")
+
+
+def _signed_in(visit: Visit, number: int | None) -> dict[str, Any]:
+    """What pages say of an account's browsers and programs."""
+    if number is None:
+        return {"tokens": [], "own": 0}
+    with visit.store.snapshot() as db:
+        tokens = accounts.tokens_of(db, number, visit.store.clock())
+    own = next((row.id for row in tokens if row.hash == access.hashed(visit.signed.token)), 0)
+    return {"tokens": tokens, "own": own}
 
 
 def _login(visit: Visit) -> str:
@@ -173,13 +228,17 @@ def invite(visit: AdministratorVisit) -> Response:
     with visit.store.snapshot() as db:
         logins = {account.login for account in accounts.accounts(db)}
     try:
-        if login in logins and role != "administrator":
-            accounts.give_role(visit.store, login, campaign, role)
+        if login in logins and role == "administrator":
+            accounts.make_administrator(visit.store, login, who=visit.signed.name)
+            return visit.go("/accounts", _role_message("given", visit))
+        if login in logins:
+            accounts.give_role(visit.store, login, campaign, role, who=visit.signed.name)
             return visit.go("/accounts", _role_message("given", visit))
         guest = Guest(login, campaign=campaign, role=role)
         if role == "administrator":
             guest = Guest(login, administrator=True)
-        return _accounts_page(visit, link=accounts.invite(visit.store, visit.settings, guest))
+        link = accounts.invite(visit.store, visit.settings, guest, who=visit.signed.name)
+        return _accounts_page(visit, link=link)
     except RuleError as error:
         return _accounts_page(visit.with_problem(error, status_of(error)))
 
@@ -188,23 +247,116 @@ def invite(visit: AdministratorVisit) -> Response:
 def take_role(visit: AdministratorVisit) -> Response:
     """Take a role from an account."""
     login, role, campaign = visit.text("login"), visit.text("role"), visit.text("campaign")
-    accounts.take_role(visit.store, login, campaign, role)
+    if role == "administrator":
+        accounts.no_administrator(visit.store, login, who=visit.signed.name)
+    else:
+        accounts.take_role(visit.store, login, campaign, role, who=visit.signed.name)
     return visit.go("/accounts", _role_message("taken", visit))
+
+
+@router.post("/accounts/links")
+def withdraw(visit: AdministratorVisit) -> Response:
+    """Make the links useless that were handed over for a login."""
+    login = visit.text("login")
+    n = accounts.withdraw_links(visit.store, login, who=visit.signed.name)
+    return visit.go("/accounts", Text("office.accounts.withdrawn", n=n, login=login))
+
+
+@router.get("/accounts/{number}")
+def one_account(visit: AdministratorVisit, number: int) -> Response:
+    """Where somebody is signed in, what was done to the account, and how it ends."""
+    return _account_page(visit, number)
+
+
+@router.post("/accounts/{number}/reset")
+def make_reset_link(visit: AdministratorVisit, number: int) -> Response:
+    """The link to another password, to be handed over."""
+    login = accounts.account_numbered(visit.store, number).login
+    link = accounts.make_reset_link(visit.store, visit.settings, login, who=visit.signed.name)
+    return _account_page(visit, number, link)
+
+
+@router.post("/accounts/{number}/tokens")
+def end_tokens(visit: AdministratorVisit, number: int) -> Response:
+    """Sign a browser or a program out; without saying which, all of them."""
+    token, who = visit.number("token"), visit.signed.name
+    login = accounts.account_numbered(visit.store, number).login
+    if token is not None:
+        accounts.end_token(visit.store, number, token, who=who)
+        return visit.go(f"/accounts/{number}", Text("office.token.ended"))
+    accounts.sign_out_everywhere(visit.store, number, who=who)
+    return visit.go(f"/accounts/{number}", Text("office.account.signed-out", login=login))
+
+
+@router.post("/accounts/{number}/remove")
+def remove(visit: AdministratorVisit, number: int) -> Response:
+    """Take somebody off the server, after asking."""
+    login = accounts.account_numbered(visit.store, number).login
+    if not visit.sure:
+        asked = Confirmation(
+            Text("office.account.remove-title", login=login),
+            [Text(f"office.account.remove-{line}") for line in ("ends", "stays", "again")],
+            button=Text("office.account.remove"),
+            back=f"/accounts/{number}",
+            final=True,
+        )
+        return visit.confirm(asked)
+    accounts.remove_account(visit.store, number, who=visit.signed.name)
+    return visit.go("/accounts", Text("office.account.removed", login=login))
+
+
+def _record(acts: Sequence[AccountAct]) -> list[tuple[AccountAct, list[Text | str]]]:
+    """Acts, each with what it says beside its name."""
+    lines = []
+    for act in acts:
+        stored, said = json.loads(act.details), list[Text | str]()
+        if role := stored.get("role"):
+            everything = role == accounts.ADMINISTRATOR
+            said.append(Text("office.accounts.everything" if everything else f"office.role.{role}"))
+        if stored.get("campaign"):
+            said.append(stored["campaign"])
+        if stored.get("token"):
+            said.append(Text("office.token.number", n=stored["token"]))
+        lines.append((act, said))
+    return lines
+
+
+def _account_page(visit: Visit, number: int, link: str = "") -> Response:
+    row = accounts.account_numbered(visit.store, number)
+    with visit.store.snapshot() as db:
+        acts = accounts.account_acts(db, MOST_ACTS, row.login)
+        links = [
+            act for act in accounts.open_links(db, visit.store.clock()) if act.login == row.login
+        ]
+    return visit.show(
+        "organiser/account.html.j2",
+        account=row,
+        link=link,
+        links=links,
+        acts=_record(acts),
+        **_signed_in(visit, number),
+    )
 
 
 def _role_message(done: str, visit: Visit) -> Text:
     role = Text(f"office.role.{visit.text('role')}")
     login, campaign = visit.text("login"), visit.text("campaign")
+    if visit.text("role") == "administrator":
+        return Text(f"office.accounts.{done}-everything", login=login)
     return Text(f"office.accounts.{done}", login=login, role=role, campaign=campaign)
 
 
 def _accounts_page(visit: Visit, link: str = "") -> Response:
     with visit.store.snapshot() as db:
         rows = accounts.accounts(db)
+        links = accounts.open_links(db, visit.store.clock())
+        acts = accounts.account_acts(db, MOST_ACTS)
     names = [row.name for row in listed(visit.signed, visit.store)]
     return visit.show(
         "organiser/accounts.html.j2",
         accounts=rows,
+        links=links,
+        acts=_record(acts),
         campaigns=names,
         pairs=[(name, name) for name in names],
         login=visit.text("login"),
