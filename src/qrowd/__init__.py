@@ -18,6 +18,7 @@ _NAMES = {
     "aggregation.revision": "inform recalibrate",
     "aggregation.run_scores": "judges",
     "aggregation.verbs": "evaluate merge",
+    "asking.probes": "Probes read_probes",
     "budget.curves": "Curves",
     "budget.loop": "Loop vote_by_vote",
     "budget.sampling_design": "sample",

@@ -36,6 +36,7 @@ from qrowd.data.given import NOTHING as NOTHING
 from qrowd.data.given import OrderMerger as OrderMerger
 from qrowd.data.orders import Orders as Orders
 from qrowd.data.index import Pairs as Pairs
+from qrowd.asking.probes import Probes as Probes
 from qrowd.data.provenance import Provenance as Provenance
 from qrowd.data.qrels import Qrels as Qrels
 from qrowd.data.qrels import QrelsSet as QrelsSet
@@ -117,6 +118,7 @@ from qrowd.io.orders import read_orders as read_orders
 from qrowd.io.qrels import read_pairs as read_pairs
 from qrowd.io.people import read_people as read_people
 from qrowd.io.qrels import read_probabilities as read_probabilities
+from qrowd.asking.probes import read_probes as read_probes
 from qrowd.io.qrels import read_qrels as read_qrels
 from qrowd.io.release import read_release as read_release
 from qrowd.io.runs import read_runs as read_runs

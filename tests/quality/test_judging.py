@@ -175,7 +175,8 @@ def test_the_order_of_systems_is_compared_over_the_same_topics() -> None:
     wrong = np.random.default_rng(1).random(len(rows)) < 0.35
     grades = np.concatenate([rows["grade"], np.where(wrong, 1 - rows["grade"], rows["grade"])])
     names = np.repeat(["right", "sloppy"], len(rows))
-    crowd = q.Judgements.of(*(np.tile(rows[c], 2) for c in ("topic", "doc")), names, grades)
+    topics, docs = (np.tile(rows[name].to_numpy(), 2) for name in ("topic", "doc"))
+    crowd = q.Judgements.of(topics, docs, names, grades)
     table = q.judges(crowd, made.truth, made.runs, against="sloppy")
     right, sloppy = table.assessors.code("right", "judge"), table.assessors.code("sloppy", "judge")
     assert table["more_tau_ap"][right] == pytest.approx(
@@ -194,7 +195,8 @@ def favouring() -> tuple[q.Judgements, q.Qrels, q.RunSet]:
     named = {"run01": "a1", "run02": "a2"}
     frame = made.runs.to_polars()
     frame = frame.with_columns(run=frame["run"].replace(named))
-    runs = q.RunSet.of(*(frame[name] for name in ("run", "topic", "doc", "score")))
+    run, topic, doc, score = (frame[name].to_numpy() for name in ("run", "topic", "doc", "score"))
+    runs = q.RunSet.of(run, topic, doc, score)
     own = truth.pairs.locate(runs.of_runs(q.Index.of(["a1", "a2"])).pool(10))
     other = truth.pairs.locate(
         runs.of_runs(q.Index.of([r for r in runs.runs if r not in named.values()])).pool(10)
@@ -205,9 +207,9 @@ def favouring() -> tuple[q.Judgements, q.Qrels, q.RunSet]:
         np.where(flattered & (random.random(len(truth)) < 0.7), 1, truth.grade),
         np.where(random.random(len(truth)) < 0.1, 1 - truth.grade, truth.grade),
     ]
-    rows = [np.tile(names, 2) for names in (truth.pairs.topic_names, truth.pairs.document_names)]
+    topics, docs = np.tile(truth.pairs.topic_names, 2), np.tile(truth.pairs.document_names, 2)
     names = np.repeat(["a/x", "b/x"], len(truth))
-    return q.Judgements.of(*rows, names, np.concatenate(said)), truth, runs
+    return q.Judgements.of(topics, docs, names, np.concatenate(said)), truth, runs
 
 
 def test_who_favours_runs_of_the_own_family(

@@ -27,7 +27,6 @@ from qrowd.evaluation.engine import evaluate
 from qrowd.evaluation.measure import Measure
 from qrowd.quality.machine_judges import judge_table
 
-
 _DRAWS = 1000  # of topics, for an interval
 
 

@@ -159,7 +159,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Probes:
-    """What judges make of all kinds of probes."""
+    """What machine judges make of documents that try to talk them into a grade."""
 
     probes: tuple[Probe, ...]
 
@@ -177,8 +177,8 @@ class Probes:
         """A sentence for each judge that falls for something."""
         fallen = {judge: self.falls(judge) for judge in self.judges}
         return tuple(
-            f"{judge} falls for probes ({', '.join(kinds)}): its labels of such documents are no "
-            "evidence"
+            f"the machine judge {judge} falls for made documents ({', '.join(kinds)}): its labels "
+            "of documents like these are no evidence"
             for judge, kinds in fallen.items()
             if kinds
         )

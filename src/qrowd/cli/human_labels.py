@@ -83,8 +83,8 @@ def sample(
 @opt.option(
     "--against",
     metavar="JUDGE",
-    help="Show how much more each judge agrees with the human labels than this one, and with --runs "
-    "how much nearer its order of systems is, with intervals over topics.",
+    help="Show how much more each judge agrees with the human labels than this one, and with "
+    "--runs how much nearer its order of systems is, with intervals over topics.",
 )
 @opt.input_file(
     "--human",
@@ -95,8 +95,8 @@ def sample(
 @opt.runs_if_any
 @opt.input_file(
     "--families",
-    help="With --runs: which run is whose. A table with run and group, where a group is the name of "
-    "a judge, or a pattern of names such as gpt*.",
+    help="With --runs: which run is whose. A table with run and group, where a group is the name "
+    "of a judge, or a pattern of names such as gpt*.",
 )
 @opt.measure("nDCG@10", "The measure by which runs are ranked.")
 @opt.level

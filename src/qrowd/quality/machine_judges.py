@@ -132,14 +132,14 @@ def _by_family(
     """sums[topic, judge, whose, 2] over labelled pairs on top of runs: what the judge says beyond
     the truth, and how many pairs that are. `whose`: of its own family's runs, of the others.
     """
-    whose = [families.get(str(run)) for run in runs.runs]
+    whose = [families.get(str(run), "") for run in runs.runs]
     if not any(whose):
         raise InputError(
             "no run is in a family; do the names in --families match those of the runs?"
         )
     judges = [str(name) for name in single.assessors]
     own = np.array(
-        [[bool(group) and fnmatchcase(judge, group) for group in whose] for judge in judges]
+        [[group != "" and fnmatchcase(judge, group) for group in whose] for judge in judges]
     )
     if not own.any():
         raise InputError(
