@@ -113,6 +113,27 @@ def systems(merged: q.Merged, runs: q.RunSet, measures: Sequence[str], draws: in
     return Findings(summary, _pictures({"ranking": lambda: figures.ranking(narrow, wide, None)}))
 
 
+def corrected(
+    people: q.Merged,
+    sample: q.Sample,
+    machine: q.Judgements,
+    runs: q.RunSet,
+    measures: Sequence[str],
+) -> dict[str, Any]:
+    """Scores under machine labels of a whole pool, corrected by what people say of a sample of it.
+
+    As long as people have not judged all of it, nothing but how much they have: what is judged
+    first was not drawn at random.
+    """
+    judged = int((people.pairs.locate(sample.pairs) >= 0).sum())
+    progress = {"judged": judged, "sampled": len(sample)}
+    if judged < len(sample):
+        return progress
+    labelled = sample.labelled(people.qrels())
+    found = q.correct(runs, q.get("mv").fit(machine), labelled, measures)
+    return {**progress, "measures": found.measures, **found.to_dict()}
+
+
 # --- what the experts' decisions move -------------------------------------------------------------
 
 
