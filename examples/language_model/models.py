@@ -13,17 +13,19 @@ import sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+BOUNDS = {"careful": (0.01, 0.025, 0.035), "quick": (0.006, 0.015, 0.025)}
+
 
 def grade(model: str, prompt: str) -> int:
-    """What a model makes of a prompt of ours: the question, and the text between two marks."""
+    """0 to 3, by how many words of the text are those that the model looks for."""
     question, text = re.split(r"(?m)^=+$", prompt)[:2]
-    query = question.split("searched for:")[1].split("They explain:")[0].split()
-    described = set(re.findall(r"\w+", question.split("They explain:")[-1])) - set(query)
-    wanted = described if model == "careful" else set(query)
+    query, _, more = question.split("searched for:")[1].partition("They explain:")
+    wanted, described = set(query.split()), set(re.findall(r"\w+", more))
+    if model == "careful":
+        wanted = described - wanted
     words = re.findall(r"\w+", text)
     share = sum(word in wanted for word in words) / max(len(words), 1)
-    few, many = (0.015, 0.05) if model == "careful" else (0.01, 0.03)
-    return (share > few) + (share > many)
+    return sum(share > bound for bound in BOUNDS[model])
 
 
 class Models(BaseHTTPRequestHandler):

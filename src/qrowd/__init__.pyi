@@ -111,6 +111,7 @@ from qrowd.io.judgements import read_assessors as read_assessors
 from qrowd.io.qrels import read_choice as read_choice
 from qrowd.io.qrels import read_decisions as read_decisions
 from qrowd.io.documents import read_documents as read_documents
+from qrowd.io.qrels import read_drawn as read_drawn
 from qrowd.io.judgements import read_features as read_features
 from qrowd.io.runs import read_groups as read_groups
 from qrowd.io.judgements import read_judgements as read_judgements

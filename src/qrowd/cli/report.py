@@ -148,7 +148,8 @@ def command(
             given=q.Given(gold=opt.GoldFile(given, gold.rel).read(files.rel)),
             **options | {"measures": options["measures"] or MEASURES},
         )
-        corrected = _by_human_labels(study, human, gold.rel, baseline) if human else []
+        cut = files.rel if gold.rel is None else gold.rel  # judgements are binary by --rel, too
+        corrected = _by_human_labels(study, human, cut, baseline) if human else []
         page = q.report(
             *corrected,
             study,

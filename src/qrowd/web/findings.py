@@ -14,6 +14,7 @@ from qrowd.comparison.systems import mean_interval
 from qrowd.data.collected import Collected, grades_of, qrels_of
 from qrowd.data.index import Index
 from qrowd.errors import MissingExtraError
+from qrowd.evaluation.measure import measures_of
 from qrowd.rendering import thousands
 from qrowd.reporting import figures
 from qrowd.reporting.parts import Figure
@@ -129,8 +130,9 @@ def corrected(
     progress = {"judged": judged, "sampled": len(sample)}
     if judged < len(sample):
         return progress
-    labelled = sample.labelled(people.qrels())
-    found = q.correct(runs, q.get("mv").fit(machine), labelled, measures)
+    labelled, rel = sample.labelled(people.qrels()), people.scale.relevant_from
+    chosen = measures_of(measures, rel=rel if rel > 1 else None)
+    found = q.correct(runs, q.get("mv").fit(machine), labelled, chosen)
     return {**progress, "measures": found.measures, **found.to_dict()}
 
 
