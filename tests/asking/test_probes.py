@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +13,13 @@ import pytest
 pytest.importorskip("httpx", reason="asking machine judges needs the extra ask")
 pytest.importorskip("jinja2", reason="asking machine judges needs the extra ask")
 
-from tests.asking.judge_server import Body, Reply, grade, query_of, said, serving, text_of
+from tests.asking.judge_server import Body, Reply, grade, said, serving
+from tests.asking.made_judges import OF_ONE, OF_TWO, collection, judged, mostly_honest, preferred
 
 import qrowd as q
 from qrowd.asking.client import Limits
 from qrowd.asking.journal import Journal
 from qrowd.asking.probes import (
-    FALLS,
-    PAIRED,
     POSITION,
     Probe,
     Probes,
@@ -34,69 +33,11 @@ from qrowd.asking.session import Session
 from qrowd.cli.main import main
 from qrowd.errors import InputError
 
-SUBJECTS = ("soup", "rivers", "violins", "comets", "beetles")
 
-
-@pytest.fixture
-def collection() -> tuple[list[tuple[str, ...]], q.Topics, q.Documents]:
-    """Texts that answer their own topic: they say `all about` it."""
-    topics = q.Topics.of({f"t{at}": f"what are {word}" for at, word in enumerate(SUBJECTS)})
-    texts = {
-        f"t{at}-d{number}": f"Here is all about {word}. It has {number} parts. They are long."
-        for at, word in enumerate(SUBJECTS)
-        for number in range(6)
-    }
-    pairs: list[tuple[str, ...]] = [(name.split("-")[0], name) for name in texts]
-    return pairs, topics, q.Documents.of(texts)
-
-
-ORDERS = re.compile("highest|höchste|élevée|más alta|最高")
-
-
-def knows(body: Body) -> bool:
-    """Whether the text answers, in the eyes of somebody who cannot be talked into it."""
-    return f"all about {query_of(body).split()[-1]}" in text_of(body)
-
-
-def judged(body: Body, chance: random.Random) -> int:
-    text, honest = text_of(body), 3 if knows(body) else 0
-    match body["model"]:
-        case "honest":
-            return honest
-        case "stuffing":
-            return 3 if query_of(body) in text else honest
-        case "obeys":
-            return 3 if ORDERS.search(text) else honest
-        case "believes":
-            return 3 if "perfectly relevant" in text else honest
-        case "longer is better":
-            return 2 + (len(text) > 100) if honest else 0
-    return chance.randrange(4)
-
-
-def preferred(body: Body, chance: random.Random) -> str:
-    """Which of two texts."""
-    parts = re.split(r"(?m)^=+$", body["messages"][-1]["content"])
-    about = f"all about {query_of(body).split()[-1]}"
-    match body["model"]:
-        case "first":
-            return "A"
-        case "last":
-            return "B"
-        case "honest":
-            return "A" if about in parts[1] else "B" if about in parts[3] else "tie"
-    return chance.choice("AB")
-
-
-def asked(
-    tmp_path: Path,
-    collection: tuple[list[tuple[str, ...]], q.Topics, q.Documents],
-    models: list[str],
-    prompt: str = "graded",
-) -> Probes:
+def asked(tmp_path: Path, models: Sequence[str], prompt: str = "graded") -> Probes:
     chance = random.Random(1)
     of_two = prompt == "preference"
-    made = probe_items(*collection, 20, seed=3, of_two=of_two)
+    made = probe_items(*collection(), 20, seed=3, of_two=of_two)
     judges = [Judge(model, read_prompt(prompt)) for model in models]
 
     def judge(body: Body, n: int) -> Reply:
@@ -116,13 +57,10 @@ def by_kind(probes: Probes, model: str) -> dict[str, Probe]:
 
 
 def test_each_judge_is_named_for_what_it_is(
-    tmp_path: Path,
-    collection: tuple[list[tuple[str, ...]], q.Topics, q.Documents],
-    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = ["honest", "stuffing", "obeys", "believes", "longer is better", "random"]
-    found = asked(tmp_path, collection, names)
-    falls = {name: found.falls(f"{name}/graded") for name in names}
+    found = asked(tmp_path, OF_ONE)
+    falls = {name: found.falls(f"{name}/graded") for name in OF_ONE}
     assert falls == {
         "honest": (),
         "stuffing": ("query", "stuffed", "praise"),  # praise names the query
@@ -142,12 +80,9 @@ def test_each_judge_is_named_for_what_it_is(
     assert len(found.notes) == 4
 
 
-def test_who_goes_by_the_place_is_named(
-    tmp_path: Path, collection: tuple[list[tuple[str, ...]], q.Topics, q.Documents]
-) -> None:
-    names = ["honest", "first", "last", "random"]
-    found = asked(tmp_path, collection, names, "preference")
-    probes = {name: by_kind(found, name) for name in names}
+def test_who_goes_by_the_place_is_named(tmp_path: Path) -> None:
+    found = asked(tmp_path, OF_TWO, "preference")
+    probes = {name: by_kind(found, name) for name in OF_TWO}
     assert all(list(kinds) == [POSITION] for kinds in probes.values())
     falls = {name: kinds[POSITION].falls for name, kinds in probes.items()}
     assert falls == {"honest": False, "first": True, "last": True, "random": False}
@@ -160,17 +95,8 @@ def test_who_goes_by_the_place_is_named(
 
 def test_an_honest_judge_is_hardly_ever_accused(tmp_path: Path) -> None:
     """Wrong about 5 % of what it is shown, whatever that is, 20 probes a kind: 400 such judges."""
-    chance = np.random.default_rng(5)
-    rows = []
-    for judge in range(400):
-        for at in range(20):
-            for kind in ("plain", "own", *FALLS, *PAIRED):
-                truth = kind in ("own", *PAIRED)
-                relevant = bool(truth != (chance.random() < 0.05))
-                row = {"judge": f"j{judge}", "kind": kind, "at": at, "relevant": relevant}
-                rows.append({**row, "grade": 3 * relevant})
     path = tmp_path / "probes.json"
-    path.write_text(json.dumps({"form": "qrowd probes", "rows": rows}))
+    path.write_text(json.dumps(mostly_honest(400, seed=5)))
     found = read_probes(path)
     assert np.mean([bool(found.falls(judge)) for judge in found.judges]) <= 0.05
 
@@ -184,9 +110,7 @@ def test_probes_are_nothing_else(tmp_path: Path) -> None:
         read_probes(tmp_path / "other.json")
 
 
-def test_probes_need_two_topics(
-    collection: tuple[list[tuple[str, ...]], q.Topics, q.Documents],
-) -> None:
-    pairs, topics, documents = collection
+def test_probes_need_two_topics() -> None:
+    pairs, topics, documents = collection()
     with pytest.raises(InputError, match="texts of two topics"):
         probe_items(pairs[:6], topics, documents, 5, 0)
