@@ -153,6 +153,17 @@ def test_a_key_that_is_not_taken_stops_all(tmp_path: Path) -> None:
     assert "secret" not in (tmp_path / "j").read_text()
 
 
+def test_a_key_that_is_missing_is_named(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (
+        serving(lambda body, n: Reply({"error": "no key"}, 401)) as server,
+        pytest.raises(SystemExit),
+    ):
+        main(line(pool, "--endpoint", server.url, "--at-once", "1", "-q"))
+    error = capsys.readouterr().err
+    assert "the key, of which there is none (QROWD_ASK_KEY)" in error
+    assert len(error.strip().splitlines()) == 1
+
+
 def test_money_is_never_exceeded_and_the_rest_is_asked_later(tmp_path: Path) -> None:
     prices = Price(10.0, 10.0)
     judge = replace(GRADED, price=prices)
@@ -359,6 +370,7 @@ def test_by_files(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(line(pool, "--requests", str(pool / "rest.jsonl")))
     assert len((pool / "rest.jsonl").read_text().splitlines()) == 49
     manifest = json.loads((pool / "llm.manifest.json").read_text())
+    assert (manifest["longest"], manifest["probe"], manifest["seed"]) == (20_000, None, 0)
     assert manifest["judges"][0]["versions"] == ["", "made-1.0"]
 
 

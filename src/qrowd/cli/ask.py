@@ -221,7 +221,8 @@ def command(
         if probe:
             save_probes(made, f"{stem}.probes.json")
             say(f"probes: {stem}.probes.json; look at them with `qrowd judges --probes`")
-        _save_manifest(stem, session, pool, topics, documents, extra, server, started)
+        about = {"longest": longest, "seed": seed, "probe": probe, "endpoint": server}
+        _save_manifest(stem, session, pool, topics, documents, extra, about, started)
         if failed is not None:
             raise failed
         _say_outcome(session, stopped, cap)
@@ -379,7 +380,7 @@ def _save_manifest(
     topics: str,
     documents: Sequence[str],
     parameters: dict[str, Any],
-    endpoint: str | None,
+    about: dict[str, Any],
     started: float,
 ) -> None:
     """Everything to repeat it."""
@@ -401,7 +402,7 @@ def _save_manifest(
         "qrowd": q.__version__,
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seconds": round(time.time() - started, 1),
-        "endpoint": endpoint,
+        **about,
         "judges": [_about(judge, versions) for judge in session.judges],
         "parameters": parameters,
         "prompts": known,
