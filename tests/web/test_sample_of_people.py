@@ -66,9 +66,9 @@ def sent(desk: Desk, **files: str) -> Any:
     )
 
 
-def work_out(server: Server) -> dict[str, Any]:
+def work_out(server: Server, *measures: str) -> dict[str, Any]:
     organiser = server.token("organiser")
-    asked = {"method": "mv", "measures": ["P@10", "AP"]}
+    asked = {"method": "mv", "measures": measures or ["P@10", "AP"]}
     assert server.client.post(f"{API}/results/systems", json=asked, headers=organiser).is_success
     while tasks.run_one(server.site.store, server.settings.folder):
         pass
@@ -127,6 +127,10 @@ def test_scores_are_corrected_once_people_have_judged_the_sample(
     assert f"{found['rows'][0]['value']:.4f}" in page
     leader = next(row for row in found["rows"] if row["measure"] == "P@10")["run"]
     assert f"{leader} leads by P@10, corrected by people:" in words(ann.get(AT))
+    (first, *_) = work_out(server, "AP")["corrected"]["rows"]
+    assert first["low"] is None
+    shown = f"{first['run']} leads by AP, corrected by people: {first['value']:.2f}"
+    assert f"{shown} ·" in words(ann.get(AT))
 
 
 def test_files_that_do_not_fit_change_nothing(server: Server, files: dict[str, str]) -> None:
@@ -135,7 +139,7 @@ def test_files_that_do_not_fit_change_nothing(server: Server, files: dict[str, s
     before = only_file(folder_of(server).sample)
     assert before is not None
     text = before.read_text()
-    refused = sent(ann, sample="topic\tdoc\nt0\td0-0\n")
+    refused = sent(ann, sample="topic\tdoc\nt0\td0-0\n" + "t0\td0-1\n" * 60_000)
     assert refused.status_code == 422
     other = "topic\tdoc\tassessor\tgrade\nt0\td0-0\tllm\t1\nt0\td0-1\tllm\t0\n"
     refused = sent(ann, machine=other)
