@@ -5,7 +5,9 @@ time, to a server that answers at once. *Kills*: the command is killed (-9) agai
 asks, then ends; lost are pairs without an answer, asked again are questions beyond those under way
 when it was killed. *Troubles*: how the pairs of a server with every kind of trouble end. *Made
 judges*: for what they are named after 20 probes a kind. *Honest*: judges who are wrong about 5 % of
-texts, whichever they are; accused are those whom any kind of probe names.
+texts, whichever they are; accused are those whom any kind of probe names. *Families*: two judges of
+the same skill, who err at random, or of whom one favours what its own two of ten runs have; 200
+labels by weight on 30 topics: how often `own` and `more_tau_ap` surely differ from 0.
 """
 
 from __future__ import annotations
@@ -53,9 +55,10 @@ class Options:
     while_asking: int = 5_000
     judges: int = 2_000
     probes: int = 20
+    crowds: int = 200
 
 
-SHORT = Options(questions=200, kills=2, while_asking=400, judges=50, probes=10)
+SHORT = Options(questions=200, kills=2, while_asking=400, judges=50, probes=10, crowds=3)
 PRICE, CAP = "1,1", 100.0
 
 
@@ -145,6 +148,36 @@ def _made_judges(at_once: list[str], probes: int) -> None:
             table.row(prompt, judge.partition("/")[0], falls)
 
 
+def _families(crowds: int) -> None:
+    """How often a judge is named who favours its own family's runs, and one who does not."""
+    title = f"Own family, {crowds} pairs of judges"
+    table = Table("judge", "surely favours its own", "order of systems surely another", title=title)
+    families = {"run01": "a", "run02": "a"}
+    for called, favour in (("errs at random", 0.0), ("calls a quarter of its own relevant", 0.25)):
+        own, order = 0, 0
+        for seed in range(crowds):
+            made = q.simulate(topics=30, documents=50, assessors=2, votes=2, runs=10, seed=seed)
+            truth, chance = made.truth, np.random.default_rng(seed)
+            top = made.runs.of_runs(q.Index.of(families)).pool(10)
+            kin = truth.pairs.locate(top)
+            says = [
+                np.where(chance.random(len(truth)) < 0.2, 1 - truth.grade, truth.grade)
+                for _ in "ab"
+            ]
+            says[0][kin[chance.random(len(kin)) < favour]] = 1
+            judgements = q.Judgements.of(
+                np.tile(truth.pairs.topic_names, 2),
+                np.tile(truth.pairs.document_names, 2),
+                np.repeat(["a", "b"], len(truth)),
+                np.concatenate(says),
+            )
+            few = q.sample(judgements, 200, by="weight", runs=made.runs, seed=seed).labelled(truth)
+            found = q.judges(judgements, few, made.runs, families=families, against="b")
+            own += bool(found["own_low"][0] > 0)
+            order += bool(found["more_tau_ap_low"][0] > 0 or found["more_tau_ap_high"][0] < 0)
+        table.row(called, f"{own / crowds:.1%}", f"{order / crowds:.1%}")
+
+
 def main(options: Options) -> None:
     table = Table("what", "figure", title="Asking machine judges")
     ours, theirs = get_context("spawn").Pipe()
@@ -208,6 +241,7 @@ def main(options: Options) -> None:
     _troubles(at_once)
     _made_judges(at_once, options.probes)
     ours.send("end")
+    _families(options.crowds)
 
 
 if __name__ == "__main__":

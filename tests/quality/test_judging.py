@@ -220,21 +220,29 @@ def test_who_favours_runs_of_the_own_family(
     table = q.judges(judgements, truth, runs, families=families)
     assert table["own_low"][0] > 0
     assert table["own_low"][1] < 0 < table["own_high"][1]
-    # by plain loops: what is said beyond the truth, of documents on top, those of more runs more
-    grades = {pair: int(grade) for pair, grade in grades_of(truth).items()}
-    said = {
-        pair: int(grade) for pair, grade in grades_of(judgements.by_assessor().qrels("a/x")).items()
-    }
-    beyond = []
-    for mine in (True, False):
-        gaps = [
-            said[pair] - grades[pair]
-            for run in runs.runs
-            if (run in ("a1", "a2")) == mine
-            for pair in pairs_of(runs.of_runs(q.Index.of([run])).pool(10))
+    # by plain loops over the runs' first ten: what more of them has counts more
+    right = grades_of(truth)
+    said = grades_of(judgements.by_assessor().qrels("a/x"))
+    gaps, weights = [], []
+    for grade in (0, 1):
+        own, others = (
+            [
+                (said[pair], 1 / (2 if mine else 4))
+                for run in runs.runs
+                if (run in ("a1", "a2")) == mine
+                for pair in pairs_of(runs.of_runs(q.Index.of([run])).pool(10))
+                if right[pair] == grade
+            ]
+            for mine in (True, False)
+        )
+        rates = [
+            sum(grade * weight for grade, weight in rows) / sum(weight for _, weight in rows)
+            for rows in (own, others)
         ]
-        beyond.append(np.mean(gaps))
-    assert table["own"][0] == pytest.approx(beyond[0] - beyond[1])
+        many = [sum(weight for _, weight in rows) for rows in (own, others)]
+        gaps.append(rates[0] - rates[1])
+        weights.append(many[0] * many[1] / sum(many))
+    assert table["own"][0] == pytest.approx(np.average(gaps, weights=weights))
     with pytest.raises(UsageError, match="families are of runs"):
         q.judges(judgements, truth, families=families)
     with pytest.raises(InputError, match="no run is in a family"):
@@ -261,7 +269,7 @@ def test_families_by_command(
     assert done.exit_code == 0, done.output
     header = done.stdout.splitlines()[0].split("\t")
     assert header[-4:] == ["own", "own_low", "own_high", "tau_ap"]
-    assert "a/x rates runs of its own family higher than others" in done.stderr
+    assert "a/x surely favours what runs of its own family have on top" in done.stderr
     assert "looks better on them than it is" not in done.stderr  # no two prompts of one model
 
 

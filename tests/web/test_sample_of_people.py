@@ -164,5 +164,6 @@ def test_machines_in_the_campaign_are_not_people(
     sent(ann, sample=files["sample"], machine=files["machine"])
     run = {"file": ("one.run", files["one"])}
     server.client.post(f"{API}/runs", files=run, headers=server.token("organiser"))
+    assert work_out(server)["corrected"] == {"judged": 0, "sampled": TOPICS * DRAWN}
     server.site.whole(server.site.worker("ann"))
-    assert work_out(server)["corrected"]["judged"] < TOPICS * DRAWN
+    assert 0 < work_out(server)["corrected"]["judged"] < TOPICS * DRAWN

@@ -111,7 +111,8 @@ def judges(
     `tau_ap` of the systems under the judge with their order under recalibrated labels of all
     judges, human ones included, and with `against` how much more that is, too (`more_tau_ap`).
     With `families` of runs (of `read_groups`; a group is a pattern of judges' names), how much more
-    a judge overrates what `own` runs have on top than what others have.
+    often a judge calls relevant what its `own` runs have on top than what others have, of the same
+    human label.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=40, assessors=4, votes=3, runs=5, seed=1)

@@ -123,9 +123,10 @@ def judges(
     One line per judge, the best first. Columns: pairs judged, rate of relevant answers, pairs with
     a human label, Cohen's kappa and its interval over topics, sensitivity, specificity, bias of the
     rate, group of judges who err alike (0: alone), and with --runs tau_AP of the systems' order
-    with that under recalibrated labels. With --families, how much more a judge overrates what its
-    own family's runs have among their first ten than what others have. A prompt that was chosen on
-    these human labels looks better on them than it is: keep some apart.
+    with that under recalibrated labels. With --families, how much more often a judge calls relevant
+    what its own family's runs have among their first ten than what others have, of the same human
+    label. A prompt that was chosen on these human labels looks better on them than it is: keep some
+    apart.
 
     With --probes, one line per judge and kind of made document: how often it was called relevant,
     how often plain texts of other topics were, the difference with its 95 % interval, and whether
@@ -176,7 +177,7 @@ def judges(
         )
     if families:
         for judge in table.assessors.names[table["own_low"] > 0]:
-            say(f"{judge} rates runs of its own family higher than others, beyond the human labels")
+            say(f"{judge} surely favours what runs of its own family have on top")
     others = len(crowd.assessors) - len(table)
     if others:
         say(f"left out, not known to be a machine: {counted(others, 'assessor')}")

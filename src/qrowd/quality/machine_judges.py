@@ -41,8 +41,9 @@ def judge_table(
     Labels of a `Sample` count by 1 / probability. Everything is about relevant or not, at the
     lowest relevant grade of the judgements' scale. With `against`, how much larger each judge's
     kappa is than that one's: `more`, `more_low`, `more_high`. With `families`, whose each of the
-    `runs` is (a pattern of judges' names), how much more a judge overrates what its own family's
-    runs have on top than what others have: `own`, `own_low`, `own_high`.
+    `runs` is (a pattern of judges' names), how much more often a judge calls relevant what its own
+    family's runs have on top than what others have, of the same truth: `own`, `own_low`,
+    `own_high`.
     """
     judgements.scale.require_order("a table of judges")
     single = judgements.one_each()
@@ -66,9 +67,8 @@ def judge_table(
         ends = _jackknife(counts, more, level, each | each[:, other, None])
         further = dict(zip(("more", "more_low", "more_high"), (more(total), *ends), strict=True))
     if families is not None and runs is not None:
-        over_rated = (answer[row].astype(np.float64) - truth) * weight
-        sums = _by_family(single, row, over_rated, weight, runs, families)
-        ends = _jackknife(sums, _favour, level, sums[..., 1].sum(axis=2) > 0)
+        sums = _by_family(single, row, answer[row], truth, weight, runs, families)
+        ends = _jackknife(sums, _favour, level, sums[..., 1].sum(axis=(2, 3)) > 0)
         own = _favour(sums.sum(axis=0))
         further |= dict(zip(("own", "own_low", "own_high"), (own, *ends), strict=True))
     count = np.bincount(single.assessor, minlength=len(single.assessors))
@@ -124,13 +124,14 @@ def _counts(single: Judgements, row: Codes, answer: Mask, truth: Mask, weight: F
 def _by_family(
     single: Judgements,
     row: Codes,
-    over_rated: Floats,
+    answer: Mask,
+    truth: Mask,
     weight: Floats,
     runs: RunSet,
     families: Mapping[str, str],
 ) -> Floats:
-    """sums[topic, judge, whose, 2] over labelled pairs on top of runs: what the judge says beyond
-    the truth, and how many pairs that are. `whose`: of its own family's runs, of the others.
+    """sums[topic, judge, truth, whose, 2] over labelled pairs on top of runs: how many the judge
+    calls relevant, and of how many. `whose`: of its own family's runs, of the others.
     """
     whose = [families.get(str(run), "") for run in runs.runs]
     if not any(whose):
@@ -148,21 +149,26 @@ def _by_family(
         )
     on_top = pair_weights(runs, single.pairs, P(cutoff=_TOP))  # weights[run, pair]
     topics, judge, pair = len(single.topics), single.assessor[row], single.pair[row]
-    cell = single.pairs.topic[pair].astype(np.int64) * len(judges) + judge
-    sums = np.empty((topics, len(judges), 2, 2))
+    cell = (single.pairs.topic[pair].astype(np.int64) * len(judges) + judge) * 2 + truth
+    sums = np.empty((topics, len(judges), 2, 2, 2))
     for side, chosen in enumerate((own, ~own)):
         share = chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1)
-        shown = np.asarray(share @ on_top)[judge, pair]
-        for at, values in enumerate((over_rated, weight)):
-            held = np.bincount(cell, shown * values, minlength=topics * len(judges))
-            sums[:, :, side, at] = held.reshape(topics, len(judges))
+        shown = np.asarray(share @ on_top)[judge, pair] * weight
+        for at, values in enumerate((shown * answer, shown)):
+            held = np.bincount(cell, values, minlength=topics * len(judges) * 2)
+            sums[..., side, at] = held.reshape(topics, len(judges), 2)
     return sums
 
 
 def _favour(sums: Floats) -> Floats:
-    """How much more is said beyond the truth of the one side than of the other."""
-    rate = over(sums[..., 0], sums[..., 1])
-    return np.asarray(rate[..., 0] - rate[..., 1])
+    """How much more often one side is called relevant than the other, of the same truth: Mantel and
+    Haenszel's mean of the differences for relevant ones and for others. Without it, a judge who
+    errs at random would seem to favour bad runs, of whose documents fewer can be underrated.
+    """
+    said, of = sums[..., 0], sums[..., 1]
+    gap = over(said[..., 0], of[..., 0]) - over(said[..., 1], of[..., 1])
+    weight = np.nan_to_num(over(of[..., 0] * of[..., 1], of.sum(axis=-1)))
+    return np.asarray(over((np.nan_to_num(gap) * weight).sum(axis=-1), weight.sum(axis=-1)))
 
 
 def kappa(counts: Floats) -> Floats:
