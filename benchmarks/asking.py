@@ -214,7 +214,7 @@ def main(options: Options) -> None:
         for _ in range(options.kills):
             size = journal.stat().st_size if journal.exists() else 0
             share = options.while_asking * 450 // (options.kills + 1)
-            more = int(chance.uniform(0.2, 1.2) * share)
+            more = int(chance.uniform(0.1, 0.9) * share)
             asking = subprocess.Popen(command)
             while asking.poll() is None and (
                 not journal.exists() or journal.stat().st_size < size + more
