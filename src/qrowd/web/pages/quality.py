@@ -274,7 +274,7 @@ def systems(visit: ReaderVisit) -> Response:
     result = last.result or {}
     corrected = result.get("corrected")
     measures: dict[str, list[dict[str, Any]]] = {}
-    for row in (corrected or {}).get("rows", ()) if corrected else result.get("systems", ()):
+    for row in corrected.get("rows", ()) if corrected else result.get("systems", ()):
         measures.setdefault(row["measure"], []).append(row)
     files = visit.storage
     return visit.show(
