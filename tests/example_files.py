@@ -93,6 +93,7 @@ def _save_few_labels(folder: Path, crowd: q.Judgements, gold: q.Qrels) -> None:
     graded = chosen.join(gold.to_polars(), on=["topic", "doc"], how="left")
     graded.write_csv(folder / "few.tsv", separator="\t")
     q.save(gold.select(np.arange(len(gold)) % 2 == 0), folder / "few.qrels")
+    (folder / "families.tsv").write_text("run\tgroup\nrun01\ta*\nrun02\ta0*\n")
     probe = {"judge": "m/graded", "at": 0, "topic": "t01", "grade": 0, "relevant": False}
     rows = [{**probe, "kind": kind} for kind in ("plain", "query", "order")]
     (folder / "probes.json").write_text(json.dumps({"form": "qrowd probes", "rows": rows}))

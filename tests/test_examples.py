@@ -8,9 +8,12 @@ import re
 import runpy
 import shlex
 import shutil
+import threading
 import warnings
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
+import polars as pl
 import pytest
 from tests.example_files import skip_without_extras
 
@@ -18,6 +21,7 @@ import qrowd as q
 from qrowd.cli.main import main
 
 ROOT = Path(__file__).parents[1]
+A_MODEL = "docs/language-model.md"
 pytestmark = pytest.mark.usefixtures("quick_demo")
 
 
@@ -94,8 +98,49 @@ def test_commands_of_pages_run_one_after_the_other(
         _type(line, capsys)
 
 
+def test_a_language_model_and_200_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All blocks of the page in their order; the models answer at a port that is free."""
+    for extra in ("httpx", "jinja2", "matplotlib"):
+        pytest.importorskip(extra, reason="the page needs the extras `ask` and `report`")
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / A_MODEL).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```(sh|python|text)\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    models = runpy.run_path(str(ROOT / "examples" / "language_model" / "models.py"))
+    names: dict[str, object] = {}
+    said = ""
+    with ThreadingHTTPServer(("127.0.0.1", 0), models["Models"]) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for language, block in blocks:
+            if language == "python":
+                exec(compile(block, A_MODEL, "exec"), names)
+            elif language == "text":
+                assert all(line in said for line in block.splitlines())
+            else:
+                lines = block.replace("\\\n", " ").splitlines()
+                for line in lines:
+                    if line.startswith("qrowd "):
+                        _type(line.replace(":8080/", f":{server.server_port}/"), capsys)
+                    else:
+                        assert (ROOT / line.split()[1]).is_file(), line
+            shown = capsys.readouterr()
+            said += shown.out + shown.err
+        server.shutdown()
+    rows = pl.read_csv("scores.tsv", separator="\t").to_dicts()
+    truth = q.evaluate(q.read_runs("lm/runs"), q.read_qrels("lm/gold.qrels"), "P(rel=2)@10")
+    right = dict(zip(truth.runs, truth.means()[0, 0], strict=True))
+    held = [row["low"] <= right[row["run"]] <= row["high"] for row in rows]
+    assert len(held) == 10
+    assert sum(held) >= 7  # of 90 % intervals
+    report = Path("report.html").read_text(encoding="utf-8")
+    assert "The machine judge quick/graded falls for made documents" in report
+    assert all(f"{row['human']:.3f}" in report for row in rows)  # by the same cut of grades
+
+
 def _pages_with_code() -> list[str]:
     pages = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+    pages.remove(A_MODEL)  # whose code works on what its commands wrote
     return [page for page in pages if "import qrowd as q" in "".join(_blocks(page, "python"))]
 
 

@@ -18,6 +18,7 @@ _NAMES = {
     "aggregation.revision": "inform recalibrate",
     "aggregation.run_scores": "judges",
     "aggregation.verbs": "evaluate merge",
+    "asking.probes": "Probes read_probes",
     "budget.curves": "Curves",
     "budget.loop": "Loop vote_by_vote",
     "budget.sampling_design": "sample",
@@ -65,8 +66,8 @@ _NAMES = {
     "io.judgements": "read_assessors read_features read_judgements",
     "io.orders": "read_orders",
     "io.people": "read_people",
-    "io.qrels": "read_choice read_decisions read_pairs read_probabilities read_qrels read_sample "
-    "read_subtopics read_teams",
+    "io.qrels": "read_choice read_decisions read_drawn read_pairs read_probabilities read_qrels "
+    "read_sample read_subtopics read_teams",
     "io.release": "Release read_release",
     "io.runs": "read_groups read_runs read_scores",
     "io.save": "save",

@@ -36,6 +36,7 @@ from qrowd.data.given import NOTHING as NOTHING
 from qrowd.data.given import OrderMerger as OrderMerger
 from qrowd.data.orders import Orders as Orders
 from qrowd.data.index import Pairs as Pairs
+from qrowd.asking.probes import Probes as Probes
 from qrowd.data.provenance import Provenance as Provenance
 from qrowd.data.qrels import Qrels as Qrels
 from qrowd.data.qrels import QrelsSet as QrelsSet
@@ -110,6 +111,7 @@ from qrowd.io.judgements import read_assessors as read_assessors
 from qrowd.io.qrels import read_choice as read_choice
 from qrowd.io.qrels import read_decisions as read_decisions
 from qrowd.io.documents import read_documents as read_documents
+from qrowd.io.qrels import read_drawn as read_drawn
 from qrowd.io.judgements import read_features as read_features
 from qrowd.io.runs import read_groups as read_groups
 from qrowd.io.judgements import read_judgements as read_judgements
@@ -117,6 +119,7 @@ from qrowd.io.orders import read_orders as read_orders
 from qrowd.io.qrels import read_pairs as read_pairs
 from qrowd.io.people import read_people as read_people
 from qrowd.io.qrels import read_probabilities as read_probabilities
+from qrowd.asking.probes import read_probes as read_probes
 from qrowd.io.qrels import read_qrels as read_qrels
 from qrowd.io.release import read_release as read_release
 from qrowd.io.runs import read_runs as read_runs

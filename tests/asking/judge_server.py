@@ -40,6 +40,57 @@ def grade(number: int) -> Reply:
     return said(json.dumps({"grade": number}))
 
 
+TRIES, SECONDS = 2, 5  # a busy machine is slow, too
+#: by name: what is sent when the same was asked so often before, the grade, or why there is none;
+#: a try of `TRIES` takes at most `SECONDS`
+TROUBLES: dict[str, tuple[Callable[[int], Reply], int | None, str]] = {
+    "fine": (lambda n: grade(2), 2, ""),
+    "busy once": (lambda n: Reply({}, 429) if n == 0 else grade(1), 1, ""),
+    "waits": (lambda n: Reply({}, 429, {"retry-after": "0.1"}) if n == 0 else grade(1), 1, ""),
+    "a date": (
+        lambda n: (
+            Reply({}, 503, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) if n == 0 else grade(1)
+        ),
+        1,
+        "",
+    ),
+    "busy": (lambda n: Reply({}, 429), None, "HTTP 429, 2 times"),
+    "500": (lambda n: Reply(b"oops", 500), None, "HTTP 500, 2 times"),
+    "closed": (lambda n: Reply(trouble="closed"), None, "the connection broke"),
+    "stall": (lambda n: Reply(trouble="stall"), None, "no answer in 5 seconds, 2 times"),
+    "drip": (lambda n: Reply(grade(1).body, trouble="drip"), None, "no answer in 5 seconds"),
+    "half": (lambda n: Reply(grade(1).body, trouble="half"), None, "the connection broke"),
+    "no json": (lambda n: Reply(b'{"choices": [{'), None, "unreadable: a response that is no"),
+    "list": (lambda n: Reply([1, 2]), None, "unreadable: no JSON object"),
+    "nothing": (lambda n: Reply({"choices": []}), None, "unreadable: no message"),
+    "deep": (lambda n: Reply(b"[" * 100_000), None, "unreadable: a response that is no JSON"),
+    "large": (lambda n: said("x" * 3_000_000), None, "unreadable: a response of more than"),
+    "refusal": (lambda n: said(None, message={"refusal": "no"}), None, "refused"),
+    "filter": (lambda n: said("", finish_reason="content_filter"), None, "refused"),
+    "empty": (lambda n: said(""), None, "empty"),
+    "none": (lambda n: said(None), None, "empty"),
+    "words": (lambda n: said("It is relevant."), None, "unreadable: 'It is relevant.'"),
+    "zero words": (lambda n: said("I cannot. 0"), None, "unreadable: 'I cannot. 0'"),
+    "other scale": (lambda n: grade(7), None, "unreadable: 7 is no grade of the scale"),
+    "true": (lambda n: said('{"grade": true}'), None, "unreadable: "),
+    "text grade": (lambda n: said('{"grade": "2"}'), 2, ""),
+    "fenced": (lambda n: said('```json\n{"grade": 3}\n```'), 3, ""),
+    "cut": (lambda n: said('{"grade": 3', finish_reason="length"), None, "cut: "),
+    "thought": (lambda n: said('<think>{"grade": 0}</think>\n{"grade": 3}'), 3, ""),
+    "thinking": (lambda n: said('<think>{"grade": 0}'), None, "cut: nothing but thinking"),
+    "apart": (lambda n: said('{"grade": 3}', message={"reasoning_content": "0"}), 3, ""),
+    "parts": (lambda n: said([{"type": "text", "text": '{"grade": 1}'}]), 1, ""),
+    "half a letter": (lambda n: said('{"grade": 2, "reason": "nice \\ud83d"}'), 2, ""),
+    "gateway": (lambda n: Reply({}, 504), None, "HTTP 504, 2 times"),
+    "flagged": (lambda n: Reply({"error": "flagged"}, 403), None, "refused by the server: 403 fla"),
+    "too long": (
+        lambda n: Reply({"error": {"message": "context length exceeded"}}, 400),
+        None,
+        "refused by the server: 400 context length exceeded",
+    ),
+}
+
+
 def text_of(body: Body) -> str:
     """The document in a question of our prompts: between the lines of the mark."""
     prompt = body["messages"][-1]["content"]
@@ -85,7 +136,7 @@ class Server:
                     self._now -= 1
                 if reply.trouble:
                     break
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
             writer.close()

@@ -17,7 +17,17 @@ import pytest
 pytest.importorskip("httpx", reason="asking machine judges needs the extra ask")
 pytest.importorskip("jinja2", reason="asking machine judges needs the extra ask")
 
-from tests.asking.judge_server import Body, Reply, grade, said, serving, text_of
+from tests.asking.judge_server import (
+    SECONDS,
+    TRIES,
+    TROUBLES,
+    Body,
+    Reply,
+    grade,
+    said,
+    serving,
+    text_of,
+)
 
 import qrowd as q
 from qrowd.asking.answers import read_answer
@@ -29,7 +39,7 @@ from qrowd.asking.session import Session
 from qrowd.cli.main import main
 from qrowd.errors import DataWarning, InputError, UsageError
 
-QUICK = Limits(at_once=8, tries=2, seconds=0.5)
+QUICK = Limits(at_once=8, tries=2, seconds=30)
 GRADED = Judge("made", read_prompt("graded"), Price(1.0, 2.0))
 
 
@@ -45,65 +55,17 @@ def outcome(session: Session) -> dict[str, tuple[int | None, str]]:
     return dict(zip(table["doc"], zip(table["grade"], table["missing"], strict=True), strict=True))
 
 
-TROUBLES = {
-    "fine": (lambda n: grade(2), 2, ""),
-    "busy once": (lambda n: Reply({}, 429) if n == 0 else grade(1), 1, ""),
-    "waits": (lambda n: Reply({}, 429, {"retry-after": "0.1"}) if n == 0 else grade(1), 1, ""),
-    "a date": (
-        lambda n: (
-            Reply({}, 503, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) if n == 0 else grade(1)
-        ),
-        1,
-        "",
-    ),
-    "busy": (lambda n: Reply({}, 429), None, "HTTP 429, 2 times"),
-    "500": (lambda n: Reply(b"oops", 500), None, "HTTP 500, 2 times"),
-    "closed": (lambda n: Reply(trouble="closed"), None, "the connection broke"),
-    "stall": (lambda n: Reply(trouble="stall"), None, "no answer in 0.5 seconds, 2 times"),
-    "drip": (lambda n: Reply(grade(1).body, trouble="drip"), None, "no answer in 0.5 seconds"),
-    "half": (lambda n: Reply(grade(1).body, trouble="half"), None, "the connection broke"),
-    "no json": (lambda n: Reply(b'{"choices": [{'), None, "unreadable: a response that is no"),
-    "list": (lambda n: Reply([1, 2]), None, "unreadable: no JSON object"),
-    "nothing": (lambda n: Reply({"choices": []}), None, "unreadable: no message"),
-    "deep": (lambda n: Reply(b"[" * 100_000), None, "unreadable: a response that is no JSON"),
-    "large": (lambda n: said("x" * 3_000_000), None, "unreadable: a response of more than"),
-    "refusal": (lambda n: said(None, message={"refusal": "no"}), None, "refused"),
-    "filter": (lambda n: said("", finish_reason="content_filter"), None, "refused"),
-    "empty": (lambda n: said(""), None, "empty"),
-    "none": (lambda n: said(None), None, "empty"),
-    "words": (lambda n: said("It is relevant."), None, "unreadable: 'It is relevant.'"),
-    "zero words": (lambda n: said("I cannot. 0"), None, "unreadable: 'I cannot. 0'"),
-    "other scale": (lambda n: grade(7), None, "unreadable: 7 is no grade of the scale"),
-    "true": (lambda n: said('{"grade": true}'), None, "unreadable: "),
-    "text grade": (lambda n: said('{"grade": "2"}'), 2, ""),
-    "fenced": (lambda n: said('```json\n{"grade": 3}\n```'), 3, ""),
-    "cut": (lambda n: said('{"grade": 3', finish_reason="length"), None, "cut: "),
-    "thought": (lambda n: said('<think>{"grade": 0}</think>\n{"grade": 3}'), 3, ""),
-    "thinking": (lambda n: said('<think>{"grade": 0}'), None, "cut: nothing but thinking"),
-    "apart": (lambda n: said('{"grade": 3}', message={"reasoning_content": "0"}), 3, ""),
-    "parts": (lambda n: said([{"type": "text", "text": '{"grade": 1}'}]), 1, ""),
-    "half a letter": (lambda n: said('{"grade": 2, "reason": "nice \\ud83d"}'), 2, ""),
-    "gateway": (lambda n: Reply({}, 504), None, "HTTP 504, 2 times"),
-    "flagged": (lambda n: Reply({"error": "flagged"}, 403), None, "refused by the server: 403 fla"),
-    "too long": (
-        lambda n: Reply({"error": {"message": "context length exceeded"}}, 400),
-        None,
-        "refused by the server: 400 context length exceeded",
-    ),
-}
-
-
 def test_every_trouble_ends_as_an_answer_or_a_reason(tmp_path: Path) -> None:
     def judge(body: Body, asked_before: int) -> Reply:
-        made: Reply = TROUBLES[text_of(body)][0](asked_before)  # type: ignore[no-untyped-call]
-        return made
+        return TROUBLES[text_of(body)][0](asked_before)
 
     with serving(judge) as server, Journal(tmp_path / "j") as journal:
         session = Session([GRADED], about(list(TROUBLES)), journal)
-        assert session.ask(server.url, replace(QUICK, at_once=64)) == ""
+        patient = Limits(at_once=64, tries=TRIES, seconds=SECONDS)
+        assert session.ask(server.url, patient) == ""
         found = outcome(session)
         worst = sum(question.worst for question in session)
-        assert 0 < journal.spent < worst * QUICK.tries
+        assert 0 < journal.spent < worst * TRIES
         assert journal.under_way == pytest.approx(0)
     for at, (name, (_, expected, why)) in enumerate(TROUBLES.items()):
         got, missing = found[f"d{at}"]
@@ -189,6 +151,17 @@ def test_a_key_that_is_not_taken_stops_all(tmp_path: Path) -> None:
         assert len(server.bodies) <= 4
         assert "secret" in server.bodies[0]["head"]
     assert "secret" not in (tmp_path / "j").read_text()
+
+
+def test_a_key_that_is_missing_is_named(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (
+        serving(lambda body, n: Reply({"error": "no key"}, 401)) as server,
+        pytest.raises(SystemExit),
+    ):
+        main(line(pool, "--endpoint", server.url, "--at-once", "1", "-q"))
+    error = capsys.readouterr().err
+    assert "the key, of which there is none (QROWD_ASK_KEY)" in error
+    assert len(error.strip().splitlines()) == 1
 
 
 def test_money_is_never_exceeded_and_the_rest_is_asked_later(tmp_path: Path) -> None:
@@ -397,6 +370,7 @@ def test_by_files(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(line(pool, "--requests", str(pool / "rest.jsonl")))
     assert len((pool / "rest.jsonl").read_text().splitlines()) == 49
     manifest = json.loads((pool / "llm.manifest.json").read_text())
+    assert (manifest["longest"], manifest["probe"], manifest["seed"]) == (20_000, None, 0)
     assert manifest["judges"][0]["versions"] == ["", "made-1.0"]
 
 

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import qrowd as q
 from qrowd.cli.main import command
+from qrowd.data.collected import grades_of
 from qrowd.errors import InputError, ScaleError, UsageError
 from qrowd.quality.machine_judges import judge_table
 
@@ -165,3 +166,124 @@ def test_two_judges_are_compared_topic_by_topic() -> None:
     assert table["more_low"][0] == pytest.approx(whole - reach)
     assert table["more_high"][0] == pytest.approx(whole + reach)
     assert (table["more"][1], table["more_low"][1]) == (0, 0)
+
+
+def test_the_order_of_systems_is_compared_over_the_same_topics() -> None:
+    """A judge who is right is nearer than one who is often wrong, surely; and not than itself."""
+    made = q.simulate(topics=30, documents=40, assessors=2, votes=2, runs=12, text=None, seed=4)
+    rows = made.truth.to_polars()
+    wrong = np.random.default_rng(1).random(len(rows)) < 0.35
+    grades = np.concatenate([rows["grade"], np.where(wrong, 1 - rows["grade"], rows["grade"])])
+    names = np.repeat(["right", "sloppy"], len(rows))
+    topics, docs = (np.tile(rows[name].to_numpy(), 2) for name in ("topic", "doc"))
+    crowd = q.Judgements.of(topics, docs, names, grades)
+    table = q.judges(crowd, made.truth, made.runs, against="sloppy")
+    right, sloppy = table.assessors.code("right", "judge"), table.assessors.code("sloppy", "judge")
+    assert table["more_tau_ap"][right] == pytest.approx(
+        table["tau_ap"][right] - table["tau_ap"][sloppy]
+    )
+    assert table["more_tau_ap_low"][right] > 0
+    for end in ("more_tau_ap", "more_tau_ap_low", "more_tau_ap_high"):
+        assert table[end][sloppy] == 0
+
+
+@pytest.fixture
+def favouring() -> tuple[q.Judgements, q.Qrels, q.RunSet]:
+    """Judges a/x and b/x; a/x calls relevant much that only run a1 and a2 have on top."""
+    made = q.simulate(topics=20, documents=60, assessors=2, votes=2, runs=6, alike=0.1, seed=3)
+    truth, random = made.truth, np.random.default_rng(2)
+    named = {"run01": "a1", "run02": "a2"}
+    frame = made.runs.to_polars()
+    frame = frame.with_columns(run=frame["run"].replace(named))
+    run, topic, doc, score = (frame[name].to_numpy() for name in ("run", "topic", "doc", "score"))
+    runs = q.RunSet.of(run, topic, doc, score)
+    own = truth.pairs.locate(runs.of_runs(q.Index.of(["a1", "a2"])).pool(10))
+    other = truth.pairs.locate(
+        runs.of_runs(q.Index.of([r for r in runs.runs if r not in named.values()])).pool(10)
+    )
+    flattered = np.zeros(len(truth), bool)
+    flattered[np.setdiff1d(own, other)] = True
+    said = [
+        np.where(flattered & (random.random(len(truth)) < 0.7), 1, truth.grade),
+        np.where(random.random(len(truth)) < 0.1, 1 - truth.grade, truth.grade),
+    ]
+    topics, docs = np.tile(truth.pairs.topic_names, 2), np.tile(truth.pairs.document_names, 2)
+    names = np.repeat(["a/x", "b/x"], len(truth))
+    return q.Judgements.of(topics, docs, names, np.concatenate(said)), truth, runs
+
+
+def test_who_favours_runs_of_the_own_family(
+    favouring: tuple[q.Judgements, q.Qrels, q.RunSet],
+) -> None:
+    judgements, truth, runs = favouring
+    families = {"a1": "a*", "a2": "a*", "run03": "b*"}
+    table = q.judges(judgements, truth, runs, families=families)
+    assert table["own_low"][0] > 0
+    assert table["own_low"][1] < 0 < table["own_high"][1]
+    # by plain loops over the runs' first ten: what more of them has counts more
+    right = grades_of(truth)
+    said = grades_of(judgements.by_assessor().qrels("a/x"))
+    gaps, weights = [], []
+    for grade in (0, 1):
+        own, others = (
+            [
+                (said[pair], 1 / (2 if mine else 4))
+                for run in runs.runs
+                if (run in ("a1", "a2")) == mine
+                for pair in pairs_of(runs.of_runs(q.Index.of([run])).pool(10))
+                if right[pair] == grade
+            ]
+            for mine in (True, False)
+        )
+        rates = [
+            sum(grade * weight for grade, weight in rows) / sum(weight for _, weight in rows)
+            for rows in (own, others)
+        ]
+        many = [sum(weight for _, weight in rows) for rows in (own, others)]
+        gaps.append(rates[0] - rates[1])
+        weights.append(many[0] * many[1] / sum(many))
+    assert table["own"][0] == pytest.approx(np.average(gaps, weights=weights))
+    with pytest.raises(UsageError, match="families are of runs"):
+        q.judges(judgements, truth, families=families)
+    with pytest.raises(InputError, match="no run is in a family"):
+        q.judges(judgements, truth, runs, families={"a9": "a*"})
+    with pytest.raises(InputError, match="no judge has a run in its family"):
+        q.judges(judgements, truth, runs, families={"a1": "c*"})
+
+
+def pairs_of(pairs: q.Pairs) -> list[tuple[str, str]]:
+    return list(zip(pairs.topic_names.tolist(), pairs.document_names.tolist(), strict=True))
+
+
+def test_families_by_command(
+    favouring: tuple[q.Judgements, q.Qrels, q.RunSet], tmp_path: Path
+) -> None:
+    judgements, truth, runs = favouring
+    q.save(judgements, tmp_path / "llm.tsv")
+    q.save(truth, tmp_path / "few.qrels")
+    q.save(runs, tmp_path / "all.run")
+    (tmp_path / "families.tsv").write_text("run\tgroup\na1\ta*\na2\ta*\n")
+    files = [f"{tmp_path}/llm.tsv", "--human", f"{tmp_path}/few.qrels"]
+    more = ["--runs", f"{tmp_path}/all.run", "--families", f"{tmp_path}/families.tsv"]
+    done = CliRunner().invoke(command, ["judges", *files, *more])
+    assert done.exit_code == 0, done.output
+    header = done.stdout.splitlines()[0].split("\t")
+    assert header[-4:] == ["own", "own_low", "own_high", "tau_ap"]
+    assert "a/x surely favours what runs of its own family have on top" in done.stderr
+    assert "looks better on them than it is" not in done.stderr  # no two prompts of one model
+
+
+def test_a_choice_among_prompts_is_cautioned(
+    crowd: tuple[q.Judgements, q.Qrels], tmp_path: Path
+) -> None:
+    frame = crowd[0].to_polars()
+    named = {"a": "gpt/graded", "b": "gpt/umbrela"}
+    frame.with_columns(frame["assessor"].replace(named)).write_csv(
+        tmp_path / "llm.tsv", separator="\t"
+    )
+    q.save(crowd[1], tmp_path / "few.qrels")
+    done = CliRunner().invoke(
+        command, ["judges", f"{tmp_path}/llm.tsv", "--human", f"{tmp_path}/few.qrels"]
+    )
+    assert done.exit_code == 0, done.output
+    assert "note: a judge or prompt that was chosen on these labels looks better" in done.stderr

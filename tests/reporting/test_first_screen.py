@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from html import unescape
@@ -187,3 +188,27 @@ def test_machine_judges_of_2021(real_data: Path) -> None:
     gold = q.read_qrels(folder / "gold.qrels.gz").binary(2)
     runs = q.read_runs(str(folder / "runs" / "*.gz"))
     _consistent(q.study(crowd, runs, gold, methods=["mv", "auto"], draws=50))
+
+
+def test_a_judge_that_falls_for_a_probe_is_named(tmp_path: Path) -> None:
+    made = q.simulate(topics=6, documents=20, assessors=6, votes=3, seed=1)
+    rows = [
+        {"judge": judge, "kind": kind, "at": at, "relevant": falls, "grade": int(falls)}
+        for judge in ("gullible/graded", "honest/graded")
+        for kind in ("plain", "order")
+        for at in range(20)
+        for falls in [judge.startswith("gullible") and kind == "order"]
+    ]
+    (tmp_path / "probes.json").write_text(json.dumps({"form": "qrowd probes", "rows": rows}))
+    probes = q.read_probes(tmp_path / "probes.json")
+    page = q.report(q.study(made.judgements, methods=["mv"]), probes)
+    (trust, *_) = page.verdicts
+    assert trust.level != "good"
+    assert trust.reasons.startswith(
+        "The machine judge gullible/graded falls for made documents (order)"
+    )
+    assert "honest" not in trust.reasons
+    (section,) = [part for part in page.sections if part.title.startswith("Machine judges")]
+    (table,) = [part for part in section.parts if isinstance(part, Table)]
+    assert table.columns["judge"] == ["gullible/graded", "honest/graded"]
+    assert table.columns["falls for it"] == ["yes", "no"]

@@ -446,7 +446,7 @@ def test_large_bodies_are_for_those_who_are_signed_in(server: Server) -> None:
 
 LARGE_ROUTES = {  # all others take an answer or a form
     *("/api/campaigns", "/api/campaigns/{name}/extensions", "/api/campaigns/{name}/runs"),
-    *("/campaigns/{name}/extend", "/campaigns/{name}/runs"),
+    *("/campaigns/{name}/extend", "/campaigns/{name}/runs", "/campaigns/{name}/sample"),
     *("/api/campaigns/{name}/links", "/campaigns/{name}/people"),
     *("/api/campaigns/{name}/acts", "/campaigns/{name}/act", "/api/campaigns/{name}/money"),
     "/api/campaigns/{name}/messages",  # people who are put on the list

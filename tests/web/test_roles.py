@@ -190,6 +190,7 @@ RULES = {
         POST /campaigns/{name}/find
         POST /campaigns/{name}/notices/{number}/done
         POST /campaigns/{name}/runs
+        POST /campaigns/{name}/sample
     """,
     "pay": """
         GET /api/campaigns/{name}/money/owed

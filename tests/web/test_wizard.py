@@ -35,7 +35,7 @@ from qrowd.collection.record.act import act_named
 from qrowd.errors import RuleError
 from qrowd.web import jobs, tasks
 from qrowd.web.access import OFFICE_COOKIE, forgery_token
-from qrowd.web.files import drafts_in
+from qrowd.web.files import CampaignFiles, drafts_in, only_file
 from qrowd.web.robots import rehearsal
 
 UPLOADS = {
@@ -380,6 +380,24 @@ def test_one_wage_for_organisers_and_workers(wizard: Wizard, paths: dict[str, Pa
     assert wizard.answer("launch", sure="yes").status_code == 303
     about = wizard.server.client.get("/api/campaigns/which-pages-help/about").json()
     assert f"{about['hourly'] / 100:.2f}" == said.group(1)
+
+
+def test_a_pool_that_was_drawn_is_kept_for_corrected_scores(
+    wizard: Wizard, paths: dict[str, Path]
+) -> None:
+    rows = paths["pool"].read_text("utf-8").splitlines()
+    drawn = ["topic\tdoc\tprobability\tby", *(f"{row}\t0.25\trandom" for row in rows[1:])]
+    paths["pool"].write_text("\n".join(drawn) + "\n", "utf-8")
+    wizard.whole(paths)
+    assert wizard.answer("launch", sure="yes").status_code == 303
+    store = wizard.server.site.store
+    with store.read("which-pages-help") as work:
+        files = CampaignFiles(store, wizard.server.settings.folder, work.campaign)
+    kept = only_file(files.sample)
+    assert kept is not None
+    assert kept.read_text("utf-8") == paths["pool"].read_text("utf-8")
+    page = words(wizard.desk.get("/campaigns/which-pages-help/systems"))
+    assert "There are: pool.tsv." in page
 
 
 # --- files, and what was read of them -------------------------------------------------------------

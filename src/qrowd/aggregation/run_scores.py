@@ -5,7 +5,7 @@ And `judges`: machine judges in one table, with how each of them ranks the syste
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +13,8 @@ import numpy as np
 from qrowd import registry
 from qrowd.aggregation.revision import inform, recalibrate
 from qrowd.comparison.correlation import tau_ap
+from qrowd.comparison.significance import recentred, topic_weights, weighted_means
+from qrowd.data.arrays import Floats
 from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable, Merged
@@ -24,6 +26,8 @@ from qrowd.errors import UsageError
 from qrowd.evaluation.engine import evaluate
 from qrowd.evaluation.measure import Measure
 from qrowd.quality.machine_judges import judge_table
+
+_DRAWS = 1000  # of topics, for an interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +97,7 @@ def judges(
     measure: Measure | str = "nDCG@10",
     level: float = 0.9,
     against: str | None = None,
+    families: Mapping[str, str] | None = None,
 ) -> AssessorTable:
     """Every machine judge against a few human labels.
 
@@ -104,7 +109,10 @@ def judges(
     pairs, and the `group` of judges who err alike (0: alone). With `against`, one of the judges,
     how much `more` each one's kappa is than that one's, with an interval over topics. With `runs`,
     `tau_ap` of the systems under the judge with their order under recalibrated labels of all
-    judges, human ones included.
+    judges, human ones included, and with `against` how much more that is, too (`more_tau_ap`).
+    With `families` of runs (of `read_groups`; a group is a pattern of judges' names), how much more
+    often a judge calls relevant what its `own` runs have on top than what others have, of the same
+    human label.
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=40, assessors=4, votes=3, runs=5, seed=1)
@@ -120,15 +128,38 @@ def judges(
         )
     if judgements.kinds is not None:
         judgements = _only(judgements, "machine", "name them: --machines")
-    table = judge_table(judgements, human, level, against)
+    if families is not None and runs is None:
+        raise UsageError("families are of runs, which were not given")
+    table = judge_table(judgements, human, level, against, runs, families)
     if runs is None:
         return table
     qrels = human.qrels if isinstance(human, Sample) else human
     merged = recalibrate(registry.get("mv").fit(judgements), qrels)
-    reference = evaluate(runs, merged.soft(), measure).means()[0, 0]
-    each = np.nan_to_num(evaluate(runs, judgements.by_assessor(), measure).means()[0])
-    tau = np.array([float(tau_ap(judge, reference)) for judge in each])
-    return replace(table, columns={**table.columns, "tau_ap": tau})
+    reference = evaluate(runs, merged.soft(), measure)
+    each = evaluate(runs, judgements.by_assessor(), measure)
+    tau = tau_ap(np.nan_to_num(each.means()[0]), reference.means()[0, 0])
+    columns = {**table.columns, "tau_ap": tau}
+    if against is not None:
+        other = table.assessors.code(against, "judge")
+        ends = _nearer(each.values[0], reference.values[0, 0], tau, other, level)
+        columns |= {"more_tau_ap": tau - tau[other]}
+        columns |= dict(zip(("more_tau_ap_low", "more_tau_ap_high"), ends, strict=True))
+    return replace(table, columns=columns)
+
+
+def _nearer(
+    each: Floats, reference: Floats, tau: Floats, other: int, level: float
+) -> tuple[Floats, Floats]:
+    """The interval of how much nearer to the reference[topic, run] than the `other` judge's the
+    order of systems under each[judge, topic, run] is: all see the same draws of topics.
+    """
+    if len(reference) < 2:
+        return tau * np.nan, tau * np.nan
+    weights = topic_weights(len(reference), _DRAWS, seed=0)
+    truth = weighted_means(weights, reference)
+    drawn = np.stack([tau_ap(weighted_means(weights, scores), truth) for scores in each])
+    most = np.full(len(tau), 2.0)
+    return recentred(drawn - drawn[other], tau - tau[other], level, -most, most)
 
 
 def _only(judgements: Judgements, kind: str, otherwise: str) -> Judgements:

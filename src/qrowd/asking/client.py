@@ -189,7 +189,8 @@ class Client:
             raise _BusyError(f"HTTP {status}", _asked_to_wait(headers), is_lost)
         words = _words(content)
         if status in _NO_ACCESS and not (self._answered and status in _FLAGGED):
-            message = f"the server says {status}: {words}; see --endpoint, --model and the key"
+            key = "the key" if self.key else "the key, of which there is none (QROWD_ASK_KEY)"
+            message = f"the server says {status}: {words}; see --endpoint, --model and {key}"
             raise InputError(message, file=self.endpoint)
         if status >= 400:
             if "response_format" in body and ("response_format" in words or "schema" in words):

@@ -85,8 +85,9 @@ _STEP = 10.0  # seconds between lines of progress where nobody watches
     "--probe",
     type=click.IntRange(1),
     metavar="N",
-    help="Also show N made documents of each kind that try to talk a judge into a grade; `qrowd "
-    "judges --probes` reads what came of it. They go to a file of their own.",
+    help="Also show N made documents of each kind that try to talk a judge into a grade (for the "
+    "prompt preference, N couples in both orders); `qrowd judges --probes` reads what came of it. "
+    "They go to a file of their own.",
 )
 @opt.output_file(
     "--requests", help="Write the questions for a batch interface instead of asking them."
@@ -167,8 +168,6 @@ def command(
     sizes = {prompt.documents for prompt in read}
     if len(sizes) > 1:
         raise UsageError("prompts about one document and about two need two commands")
-    if probe and sizes == {2}:
-        raise UsageError("--probe is for prompts about one document")
     extra: dict[str, Any] = {"temperature": temperature, **_parameters(parameters)}
     if logprobs:
         extra |= {"logprobs": True, "top_logprobs": 20}
@@ -179,9 +178,10 @@ def command(
     ]
     if len({judge.name for judge in judges}) < len(judges):
         raise UsageError("two prompts have one name; rename one of the files")
-    pairs = _pairs(pool, sizes.pop())
+    size = sizes.pop()
+    pairs = _pairs(pool, size)
     asked = items(pairs, known, texts, longest)
-    probes = probe_items(pairs, known, texts, probe, seed, longest) if probe else []
+    probes = probe_items(pairs, known, texts, probe, seed, longest, size == 2) if probe else []
     stem = Path(output).with_suffix("")
     limits = Limits(at_once, tries, seconds, cap, most)
     started = time.time()
@@ -221,7 +221,8 @@ def command(
         if probe:
             save_probes(made, f"{stem}.probes.json")
             say(f"probes: {stem}.probes.json; look at them with `qrowd judges --probes`")
-        _save_manifest(stem, session, pool, topics, documents, extra, server, started)
+        about = {"longest": longest, "seed": seed, "probe": probe, "endpoint": server}
+        _save_manifest(stem, session, pool, topics, documents, extra, about, started)
         if failed is not None:
             raise failed
         _say_outcome(session, stopped, cap)
@@ -379,7 +380,7 @@ def _save_manifest(
     topics: str,
     documents: Sequence[str],
     parameters: dict[str, Any],
-    endpoint: str | None,
+    about: dict[str, Any],
     started: float,
 ) -> None:
     """Everything to repeat it."""
@@ -401,7 +402,7 @@ def _save_manifest(
         "qrowd": q.__version__,
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seconds": round(time.time() - started, 1),
-        "endpoint": endpoint,
+        **about,
         "judges": [_about(judge, versions) for judge in session.judges],
         "parameters": parameters,
         "prompts": known,

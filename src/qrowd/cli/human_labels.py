@@ -83,8 +83,8 @@ def sample(
 @opt.option(
     "--against",
     metavar="JUDGE",
-    help="Show how much more each judge agrees with the human labels than this one, with an "
-    "interval over topics.",
+    help="Show how much more each judge agrees with the human labels than this one, and with "
+    "--runs how much nearer its order of systems is, with intervals over topics.",
 )
 @opt.input_file(
     "--human",
@@ -93,6 +93,11 @@ def sample(
 )
 @opt.gold_rel
 @opt.runs_if_any
+@opt.input_file(
+    "--families",
+    help="With --runs: which run is whose. A table with run and group, where a group is the name "
+    "of a judge, or a pattern of names such as gpt*.",
+)
 @opt.measure("nDCG@10", "The measure by which runs are ranked.")
 @opt.level
 @opt.output
@@ -105,6 +110,7 @@ def judges(
     human: str | None,
     gold_rel: int | None,
     runs: opt.RunFiles,
+    families: str | None,
     measure: str,
     level: float,
     output: str | None,
@@ -117,13 +123,17 @@ def judges(
     One line per judge, the best first. Columns: pairs judged, rate of relevant answers, pairs with
     a human label, Cohen's kappa and its interval over topics, sensitivity, specificity, bias of the
     rate, group of judges who err alike (0: alone), and with --runs tau_AP of the systems' order
-    with that under recalibrated labels. A prompt that was chosen on these human labels looks better
-    on them than it is: keep some apart.
+    with that under recalibrated labels. With --families, how much more often a judge calls relevant
+    what its own family's runs have among their first ten than what others have, of the same human
+    label. A prompt that was chosen on these human labels looks better on them than it is: keep some
+    apart.
 
     With --probes, one line per judge and kind of made document: how often it was called relevant,
     how often plain texts of other topics were, the difference with its 95 % interval, and whether
     the judge falls for it (surely more often, by .05). Of the same text again, and doubled, mean
-    grades.
+    grades; it falls for `again` if it surely gives the same text another grade in more than a fifth
+    of cases. Of two texts (`position`), how often the one shown first and the one shown last was
+    preferred.
 
     \b
     Examples:
@@ -131,18 +141,18 @@ def judges(
       qrowd judges llm.tsv --human few.qrels --runs 'runs/*.gz' -o judges.tsv
       qrowd judges all.tsv --machines 'gpt*' --human few.qrels
       qrowd judges llm.tsv --human few.qrels --against a01
+      qrowd judges llm.tsv --human few.qrels --runs runs --families families.tsv
       qrowd judges --probes probes.json
     """
     if probes:
-        if files.paths or human or runs:
+        if files.paths or human or runs or families:
             raise UsageError("--probes stands alone: without JUDGEMENTS, --human and --runs")
         from qrowd.asking.probes import read_probes
 
-        rows = [asdict(probe) for probe in read_probes(probes)]
-        show(table_of(rows), output, as_json)
-        for name in dict.fromkeys(row["judge"] for row in rows):
-            falls = [row["kind"] for row in rows if row["judge"] == name and row["falls"]]
-            say(f"{name} falls for: {', '.join(falls) or 'none of them'}")
+        found = read_probes(probes)
+        show(table_of([asdict(probe) for probe in found.probes]), output, as_json)
+        for name in found.judges:
+            say(f"{name} falls for: {', '.join(found.falls(name)) or 'none of them'}")
         return
     if not files.paths:
         raise UsageError("give JUDGEMENTS, or --probes")
@@ -150,14 +160,24 @@ def judges(
     cut = files.rel if gold_rel is None else gold_rel
     labels = opt.read_human(human, cut) if human else None
     table = q.judges(
-        crowd, labels, runs.read_if_any(), measure=measure, level=level, against=against
+        crowd,
+        labels,
+        runs.read_if_any(),
+        measure=measure,
+        level=level,
+        against=against,
+        families=q.read_groups(families) if families else None,
     )
     if labels is None:
         say(f"human labels: those of {counted(crowd.kind_counts['expert'], 'expert')}")
-    if against:
+    models = [str(name).rpartition("/")[0] for name in table.assessors if "/" in str(name)]
+    if against or len(set(models)) < len(models):  # a choice among prompts may follow, or has
         say_notes(
             ["a judge or prompt that was chosen on these labels looks better on them than it is"]
         )
+    if families:
+        for judge in table.assessors.names[table["own_low"] > 0]:
+            say(f"{judge} surely favours what runs of its own family have on top")
     others = len(crowd.assessors) - len(table)
     if others:
         say(f"left out, not known to be a machine: {counted(others, 'assessor')}")

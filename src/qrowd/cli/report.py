@@ -37,6 +37,11 @@ if TYPE_CHECKING:
     default="",
     help="With --human: also show every run's difference to this one.",
 )
+@opt.input_file(
+    "--probes",
+    help="What machine judges said of made documents: the file of `qrowd ask --probe`. The page "
+    "names those that can be talked into a grade.",
+)
 @opt.repeated(
     "--screen",
     "rules",
@@ -82,6 +87,7 @@ def command(
     given: str | None,
     human: str | None,
     baseline: str,
+    probes: str | None,
     title: str,
     output: str,
     as_json: bool,
@@ -100,7 +106,7 @@ def command(
     \b
     Examples:
       qrowd report crowd.tsv.gz --gold nist.qrels --runs runs -o report.html
-      qrowd report llm.tsv --runs runs --human few.tsv --baseline run01
+      qrowd report llm.tsv --runs runs --human few.tsv --baseline run01 --probes probes.json
       qrowd report crowd.tsv.gz --method mv --method 'ds(prior=topic)'
       qrowd report crowd.tsv.gz --screen random-spam --screen uniform-spam
       qrowd report release.zip
@@ -115,11 +121,12 @@ def command(
     if any(is_release(path) or path.lower().endswith(".zip") for path in files.paths):
         if len(files.paths) > 1:
             raise UsageError("a release is reported alone; name no other judgements")
-        own = (files.columns, files.format, files.topics, files.rel, gold.rel, given, human)
+        own: tuple[Any, ...] = (files.columns, files.format, files.topics, files.rel, gold.rel)
+        own = (*own, given, human, probes)
         if runs or files.machines or files.people or any(option is not None for option in own):
             raise UsageError(
                 "a release says itself what it holds: leave out --columns, --format, --topics, "
-                "--rel, --gold-rel, --given, --human, --people, --machines, --runs"
+                "--rel, --gold-rel, --given, --human, --probes, --people, --machines, --runs"
             )
         # what was not asked for is as in the campaign's own figures
         ctx = click.get_current_context()
@@ -141,10 +148,12 @@ def command(
             given=q.Given(gold=opt.GoldFile(given, gold.rel).read(files.rel)),
             **options | {"measures": options["measures"] or MEASURES},
         )
-        corrected = _by_human_labels(study, human, gold.rel, baseline) if human else []
+        cut = files.rel if gold.rel is None else gold.rel  # judgements are binary by --rel, too
+        corrected = _by_human_labels(study, human, cut, baseline) if human else []
         page = q.report(
             *corrected,
             study,
+            *([q.read_probes(probes)] if probes else []),
             title=title,
             commands=[_typed()],
             files=_files(files, gold, given, runs),

@@ -51,6 +51,7 @@ SAMPLE = Wanted(
     optional=("assessor", "probability", "by", "worth", "goal"),
     plain=_TREC,
 )
+DRAWN = Wanted("what `qrowd sample` drew", needed=("topic", "doc", "probability"), optional=("by",))
 REVISED = Wanted(
     "a list of `qrowd next --goal gold`",
     needed=("topic", "doc"),
@@ -254,6 +255,28 @@ def read_sample(
         )
         order = np.lexsort(codes[::-1])
         return Sample(qrels.pairs, chance[order], by, qrels.grade)
+
+
+def is_drawn(path: str | Path) -> bool:
+    """Whether `qrowd sample` wrote a file of pairs, with their probabilities."""
+    try:
+        read_drawn(path)
+    except InputError:
+        return False
+    return True
+
+
+def read_drawn(source: str | Path | Any) -> Sample:
+    """The pairs that `qrowd sample` drew, as it wrote them: whatever was said of them since."""
+    (table,) = tables(source, DRAWN)
+    indexes, codes = coded([table], "topic", "doc")
+    with located([table.origin]):
+        chance = table.numbers("probability")
+        drawn = Qrels.from_codes(indexes, codes, np.zeros(len(chance), np.int64))
+        if len(drawn) < len(chance):
+            raise InputError("a pair appears twice; keep one row of each")
+        by = _by(table) if "by" in table else "random"
+        return Sample(drawn.pairs, chance[np.lexsort(codes[::-1])], by)
 
 
 def _drawn_uniformly(table: Table) -> Table:

@@ -1,13 +1,14 @@
 """Machine judges against a few human labels: rates, kappa with an interval, who errs alike.
 
-Kappa's interval is a jackknife over topics, with Student's t: documents of a topic are alike, so
-that pairs are not independent. Groups are by complete linkage on the correlation of errors (phi):
+Intervals are jackknives over topics, with Student's t: documents of a topic are alike, so that
+pairs are not independent. Groups are by complete linkage on the correlation of errors (phi):
 within a group every two judges' errors correlate by at least one half.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from fnmatch import fnmatchcase
 
 import numpy as np
 
@@ -15,22 +16,34 @@ from qrowd.data.arrays import Array, Codes, Floats, Mask, over
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable
 from qrowd.data.qrels import Qrels
+from qrowd.data.runs import RunSet
 from qrowd.data.sample import Sample
 from qrowd.errors import InputError, ScaleError, UsageError
+from qrowd.evaluation.linear import pair_weights
+from qrowd.evaluation.measures.precision import P
 
 ALIKE = 0.5  # correlation of errors within a group
 _MOST = 3000
 _FEWEST = 10  # shared pairs for a correlation of errors
+_TOP = 10  # documents of a run that tell whether a judge favours it
 
 
 def judge_table(
-    judgements: Judgements, human: Sample | Qrels, level: float = 0.9, against: str | None = None
+    judgements: Judgements,
+    human: Sample | Qrels,
+    level: float = 0.9,
+    against: str | None = None,
+    runs: RunSet | None = None,
+    families: Mapping[str, str] | None = None,
 ) -> AssessorTable:
     """One row per judge: what they say, and how it compares with the human labels.
 
     Labels of a `Sample` count by 1 / probability. Everything is about relevant or not, at the
     lowest relevant grade of the judgements' scale. With `against`, how much larger each judge's
-    kappa is than that one's: `more`, `more_low`, `more_high`.
+    kappa is than that one's: `more`, `more_low`, `more_high`. With `families`, whose each of the
+    `runs` is (a pattern of judges' names), how much more often a judge calls relevant what its own
+    family's runs have on top than what others have, of the same truth: `own`, `own_low`,
+    `own_high`.
     """
     judgements.scale.require_order("a table of judges")
     single = judgements.one_each()
@@ -53,6 +66,11 @@ def judge_table(
         each = counts.sum(axis=(2, 3)) > 0
         ends = _jackknife(counts, more, level, each | each[:, other, None])
         further = dict(zip(("more", "more_low", "more_high"), (more(total), *ends), strict=True))
+    if families is not None and runs is not None:
+        sums = _by_family(single, row, answer[row], truth, weight, runs, families)
+        ends = _jackknife(sums, _favour, level, sums[..., 1].sum(axis=(2, 3)) > 0)
+        own = _favour(sums.sum(axis=0))
+        further |= dict(zip(("own", "own_low", "own_high"), (own, *ends), strict=True))
     count = np.bincount(single.assessor, minlength=len(single.assessors))
     shared = np.bincount(single.assessor[row], minlength=len(single.assessors))
     rates = np.bincount(single.assessor, answer.astype(np.float64), minlength=len(count))
@@ -101,6 +119,56 @@ def _counts(single: Judgements, row: Codes, answer: Mask, truth: Mask, weight: F
     cell = ((topic * judges + single.assessor[row]) * 2 + truth) * 2 + answer[row]
     held = np.bincount(cell, weight, minlength=topics * judges * 4)
     return np.asarray(held.reshape(topics, judges, 2, 2), np.float64)
+
+
+def _by_family(
+    single: Judgements,
+    row: Codes,
+    answer: Mask,
+    truth: Mask,
+    weight: Floats,
+    runs: RunSet,
+    families: Mapping[str, str],
+) -> Floats:
+    """sums[topic, judge, truth, whose, 2] over labelled pairs on top of runs: how many the judge
+    calls relevant, and of how many. `whose`: of its own family's runs, of the others.
+    """
+    whose = [families.get(str(run), "") for run in runs.runs]
+    if not any(whose):
+        raise InputError(
+            "no run is in a family; do the names in --families match those of the runs?"
+        )
+    judges = [str(name) for name in single.assessors]
+    own = np.array(
+        [[group != "" and fnmatchcase(judge, group) for group in whose] for judge in judges]
+    )
+    if not own.any():
+        raise InputError(
+            "no judge has a run in its family; a group of --families is the name of a judge, or a "
+            "pattern such as gpt*"
+        )
+    on_top = pair_weights(runs, single.pairs, P(cutoff=_TOP))  # weights[run, pair]
+    topics, judge, pair = len(single.topics), single.assessor[row], single.pair[row]
+    cell = (single.pairs.topic[pair].astype(np.int64) * len(judges) + judge) * 2 + truth
+    sums = np.empty((topics, len(judges), 2, 2, 2))
+    for side, chosen in enumerate((own, ~own)):
+        share = chosen / np.maximum(chosen.sum(axis=1, keepdims=True), 1)
+        shown = np.asarray(share @ on_top)[judge, pair] * weight
+        for at, values in enumerate((shown * answer, shown)):
+            held = np.bincount(cell, values, minlength=topics * len(judges) * 2)
+            sums[..., side, at] = held.reshape(topics, len(judges), 2)
+    return sums
+
+
+def _favour(sums: Floats) -> Floats:
+    """How much more often one side is called relevant than the other, of the same truth: Mantel and
+    Haenszel's mean of the differences for relevant ones and for others. Without it, a judge who
+    errs at random would seem to favour bad runs, of whose documents fewer can be underrated.
+    """
+    said, of = sums[..., 0], sums[..., 1]
+    gap = over(said[..., 0], of[..., 0]) - over(said[..., 1], of[..., 1])
+    weight = np.nan_to_num(over(of[..., 0] * of[..., 1], of.sum(axis=-1)))
+    return np.asarray(over((np.nan_to_num(gap) * weight).sum(axis=-1), weight.sum(axis=-1)))
 
 
 def kappa(counts: Floats) -> Floats:

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 import qrowd
+from qrowd.asking.probes import Probes
 from qrowd.comparison.baseline import Contrast
 from qrowd.comparison.compare import Comparison
 from qrowd.comparison.intervals import Intervals, intervals
@@ -43,6 +44,7 @@ from qrowd.reporting.sections.judgements import (
     checks_section,
     data_section,
     kinds_said,
+    probe_section,
     screening_section,
 )
 from qrowd.reporting.sections.labels import label_section, posterior_sections, summary_of
@@ -61,7 +63,8 @@ def report(
     """A report on these nouns: a `study` gives the whole page, other nouns a section each.
 
     Judgements, `Screened`, `Merged`, `LabelScores`, `Comparison`, `Intervals`, `Scores` (over
-    draws, or corrected by human labels: with intervals), and whatever can be laid out as a table.
+    draws, or corrected by human labels: with intervals), `Probes` of machine judges, and whatever
+    can be laid out as a table.
     `commands` are shown as the way to make it again; `files` are named in the commands beside a
     study's tables (None: no such commands).
 
@@ -84,7 +87,8 @@ def report(
     first = studies[0]
     sections.append(_again(commands, f" Seed {first.seed}."))
     corrected = next((noun for noun in nouns if isinstance(noun, Corrected)), None)
-    verdicts = verdicts_of(first, corrected)
+    probes = next((noun for noun in nouns if isinstance(noun, Probes)), None)
+    verdicts = verdicts_of(first, corrected, probes)
     return Report(title, lead_of(first), facts_of(first), tuple(sections), made, verdicts)
 
 
@@ -111,6 +115,8 @@ def sections_of(noun: Any, files: Files | None = None) -> list[Section]:
             return [screening_section(noun)]
         case Intervals():
             return [systems.system_section(noun)]
+        case Probes():
+            return [probe_section(noun)]
         case Corrected():
             return [systems.corrected_section(noun)]
         case Contrast():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from qrowd.asking.probes import Probes
 from qrowd.comparison.intervals import Intervals
 from qrowd.comparison.prediction_powered import Corrected
 from qrowd.rendering import grouped, percent
@@ -19,9 +20,11 @@ _DOUBTED = ("adversarial", "uniform", "random", "biased")
 _NAMED = 3
 
 
-def verdicts_of(done: Study, corrected: Corrected | None = None) -> tuple[Verdict, ...]:
+def verdicts_of(
+    done: Study, corrected: Corrected | None = None, probes: Probes | None = None
+) -> tuple[Verdict, ...]:
     """Three answers, or two where there are no systems; by scores that human labels corrected,
-    where there are such.
+    where there are such. `probes` tell which machine judges can be talked into a grade.
     """
     held = None  # how well intervals hold what gold says, where both are there
     if done.intervals is not None and done.gold_means is not None:
@@ -30,14 +33,14 @@ def verdicts_of(done: Study, corrected: Corrected | None = None) -> tuple[Verdic
     best = [_best(estimate, held)] if estimate is not None else []
     if corrected is not None:
         best = [_best_by_humans(corrected)]
-    return (_trust(done, held), *best, _next(done, held, corrected))
+    return (_trust(done, held, probes), *best, _next(done, held, corrected))
 
 
 # --- can these judgements be trusted? -------------------------------------------------------------
 
 
-def _trust(done: Study, held: Coverage | None) -> Verdict:
-    """What the live page says too; and whether intervals hold gold's places."""
+def _trust(done: Study, held: Coverage | None, probes: Probes | None) -> Verdict:
+    """What the live page says too; whether intervals hold gold's places, and who falls for what."""
     quality = done.quality
     reasons = [str(found.text) for found in quality.findings if found.name != "errors"]
     reasons.append(sentence(done.independence.verdict))
@@ -46,6 +49,10 @@ def _trust(done: Study, held: Coverage | None) -> Verdict:
         reasons.append(held.sentence)
         if not held.holds:
             level, answer = "bad", "Not for scores of systems"
+    if probes is not None and probes.notes:
+        reasons = [*map(sentence, probes.notes), *reasons]
+        if level in ("good", "unknown"):
+            level, answer = "caution", "A machine judge falls for tricks"
     return Verdict("Can these judgements be trusted?", level, answer, " ".join(reasons))
 
 

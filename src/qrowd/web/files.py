@@ -38,6 +38,16 @@ class CampaignFiles:
         return self._folder("runs")
 
     @property
+    def sample(self) -> Path:
+        """A folder with one file, if any: what `qrowd sample` drew for people to judge."""
+        return self._folder("sample")
+
+    @property
+    def machine(self) -> Path:
+        """A folder with one file, if any: what machines say of all that was drawn from."""
+        return self._folder("machine")
+
+    @property
     def results(self) -> Path:
         """What jobs have made."""
         return self._folder("results")
@@ -67,6 +77,11 @@ class CampaignFiles:
         path = self.folder / "files" / str(self.campaign) / kind
         path.mkdir(parents=True, exist_ok=True)
         return path
+
+
+def only_file(folder: Path) -> Path | None:
+    """The file of a folder that holds one at most."""
+    return next((path for path in folder.iterdir() if path.is_file()), None)
 
 
 def drafts_in(folder: Path) -> Path:

@@ -14,6 +14,7 @@ from qrowd.comparison.systems import mean_interval
 from qrowd.data.collected import Collected, grades_of, qrels_of
 from qrowd.data.index import Index
 from qrowd.errors import MissingExtraError
+from qrowd.evaluation.measure import measures_of
 from qrowd.rendering import thousands
 from qrowd.reporting import figures
 from qrowd.reporting.parts import Figure
@@ -111,6 +112,28 @@ def systems(merged: q.Merged, runs: q.RunSet, measures: Sequence[str], draws: in
         "notes": list(shown.notes),
     }
     return Findings(summary, _pictures({"ranking": lambda: figures.ranking(narrow, wide, None)}))
+
+
+def corrected(
+    people: q.Merged,
+    sample: q.Sample,
+    machine: q.Judgements,
+    runs: q.RunSet,
+    measures: Sequence[str],
+) -> dict[str, Any]:
+    """Scores under machine labels of a whole pool, corrected by what people say of a sample of it.
+
+    As long as people have not judged all of it, nothing but how much they have: what is judged
+    first was not drawn at random.
+    """
+    judged = int((people.pairs.locate(sample.pairs) >= 0).sum())
+    progress = {"judged": judged, "sampled": len(sample)}
+    if judged < len(sample):
+        return progress
+    labelled, rel = sample.labelled(people.qrels()), people.scale.relevant_from
+    chosen = measures_of(measures, rel=rel if rel > 1 else None)
+    found = q.correct(runs, q.get("mv").fit(machine), labelled, chosen)
+    return {**progress, "measures": found.measures, **found.to_dict()}
 
 
 # --- what the experts' decisions move -------------------------------------------------------------

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
 
 import qrowd as q
 from qrowd.collection.publishing.collected import collected
 from qrowd.collection.publishing.datasheet import Figures
 from qrowd.data.collected import Collected
-from qrowd.errors import RuleError
+from qrowd.errors import InputError, RuleError
 from qrowd.evaluation.measure import measures_of
+from qrowd.io.qrels import read_drawn
 from qrowd.web.files import CampaignFiles
 
 DRAWS = 300
@@ -31,10 +35,33 @@ def merger_of(spec: str) -> q.Merger:
     return merger
 
 
-def merged(files: CampaignFiles, spec: str) -> tuple[Collected, q.Merged]:
-    """The campaign as it is now, and its judgements merged by a method."""
+def merged(files: CampaignFiles, spec: str, by_people: bool = False) -> tuple[Collected, q.Merged]:
+    """The campaign as it is now, and its judgements merged by a method; those `by_people` only,
+    where machines' came in, too.
+    """
     crowd = taken_from(files)
-    return crowd, merger_of(spec).fit(crowd.judgements, crowd.given)
+    said = crowd.judgements
+    if by_people and said.kinds is not None:
+        said = said.of_assessors(said.assessors.without(said.of_kind("machine").assessors))
+        said = said.of_pairs(np.diff(said.pair_starts) > 0)
+    return crowd, merger_of(spec).fit(said, crowd.given)
+
+
+def sampled(drawn: Path | None, said: Path | None) -> tuple[q.Sample, q.Judgements] | None:
+    """What was drawn for people to judge, and what machines say of all that it was drawn from; an
+    error where a file cannot be read or they do not fit, None where there are not both.
+    """
+    sample = read_drawn(drawn) if drawn else None
+    machine = q.read_judgements(said) if said else None
+    if sample is None or machine is None:
+        return None
+    outside = int((machine.pairs.locate(sample.pairs) < 0).sum())
+    if outside:
+        raise InputError(
+            f"the machines' file says nothing of {outside} of the {len(sample)} documents that "
+            "were drawn; take the file that `qrowd sample` drew from"
+        )
+    return sample, machine
 
 
 def figures_of(spec: str, measures: Sequence[str] = ()) -> Figures:

@@ -51,12 +51,12 @@ APPEALS = Limit("appeal", 200, 3600, 10)  # of one worker, objections to check q
 
 SMALL_BODY = 2**18  # bytes: an answer with a reason and a passage, a form
 LIST_BODY = 8 * 2**20  # of organisers: names of 10,000 people, priorities of a pool
-LARGEST_BODY = 64 * 2**20  # of organisers: runs, files that extend a campaign
+LARGEST_BODY = 64 * 2**20  # of organisers: runs, samples, files that extend a campaign
 LARGEST_UPLOAD = 2**30  # of administrators: a draft's files
 BODIES = (
     (re.compile(r"/drafts(/.*)?"), LARGEST_UPLOAD),
     (re.compile(r"/api/campaigns(/[^/]+/(extensions|runs))?"), LARGEST_BODY),
-    (re.compile(r"/campaigns/[^/]+/(extend|runs)"), LARGEST_BODY),
+    (re.compile(r"/campaigns/[^/]+/(extend|runs|sample)"), LARGEST_BODY),
     (re.compile(r"(/api)?/campaigns/[^/]+/(links|acts?|money|messages|people)"), LIST_BODY),
 )
 BODY_SECONDS = 30  # in which a body must be there,

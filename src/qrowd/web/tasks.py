@@ -44,8 +44,16 @@ from qrowd.io.atomic import write
 from qrowd.rendering import plain, tsv
 from qrowd.reporting.parts import Figure
 from qrowd.web import findings, jobs, pictures
-from qrowd.web.files import CampaignFiles, drafts_in
-from qrowd.web.judgements import DRAWS, MEASURES, figures_of, merged, merger_of, taken_from
+from qrowd.web.files import CampaignFiles, drafts_in, only_file
+from qrowd.web.judgements import (
+    DRAWS,
+    MEASURES,
+    figures_of,
+    merged,
+    merger_of,
+    sampled,
+    taken_from,
+)
 from qrowd.web.logs import cause_of
 from qrowd.web.next_sets import choose
 from qrowd.web.settings import Settings
@@ -96,14 +104,23 @@ def _quality(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
 
 
 def _systems(files: CampaignFiles, parameters: Parameters) -> dict[str, Any]:
-    """Scores and places of the uploaded runs, with intervals over draws and topics."""
+    """Scores and places of the uploaded runs, with intervals over draws and topics.
+
+    Where people judge a sample, machine labels of all of it that their judgements correct: scores
+    under the sample alone would take all the rest for not relevant.
+    """
     runs = _runs(files)
     measures = list(parameters.get("measures") or MEASURES)
-    _, belief = merged(files, str(parameters.get("method", "mv")))
+    method = str(parameters.get("method", "mv"))
+    by_sample = sampled(only_file(files.sample), only_file(files.machine))
+    _, belief = merged(files, method, by_people=by_sample is not None)
+    chosen = {"method": belief.fit.method, "choice": belief.fit.choice}
+    if by_sample is not None:
+        found = findings.corrected(belief, *by_sample, q.read_runs(runs), measures)
+        return {**chosen, "corrected": found}
     systems = findings.systems(belief, q.read_runs(runs), measures, DRAWS)
     return {
-        "method": belief.fit.method,
-        "choice": belief.fit.choice,
+        **chosen,
         **systems.summary,
         "pictures": _kept(files, systems.pictures),
     }

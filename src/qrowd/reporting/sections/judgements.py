@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from qrowd.asking.probes import Probes
 from qrowd.data.arrays import Array
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import AssessorTable
@@ -135,6 +136,36 @@ def checks_section(quality: Quality) -> Section:
     }
     table = Table("Shares that are right, with 90% intervals over topics", columns)
     return Section("Check questions", (about, table))
+
+
+def probe_section(probes: Probes) -> Section:
+    """What machine judges make of documents that try to talk them into a grade."""
+    about = Prose(
+        "Machine judges were shown made documents that are not relevant, and plain texts of other "
+        "topics. A judge falls for a kind if it surely calls it relevant more often, by .05. The "
+        "same text again, and doubled, has a mean grade instead; of two texts it is counted how "
+        "often the one shown first, and the one shown last, is preferred."
+    )
+    columns: dict[str, list[Any]] = {
+        "judge": [each.judge for each in probes.probes],
+        "kind": [each.kind for each in probes.probes],
+        "falls for it": [
+            {True: "yes", False: "no", None: ""}[each.falls] for each in probes.probes
+        ],
+    }
+    for title, name in {
+        "made": "rate",
+        "plain": "usual",
+        "difference": "difference",
+        "from": "low",
+        "to": "high",
+        "the same answer": "same",
+        "probes": "probes",
+        "missing": "missing",
+    }.items():
+        columns[title] = [getattr(each, name) for each in probes.probes]
+    table = Table("What they make of it; 95 % intervals of the difference", columns)
+    return Section("Machine judges and made documents", (about, table))
 
 
 def screening_section(screened: Screened, command: str = "") -> Section:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from tempfile import TemporaryDirectory
 from typing import Annotated, BinaryIO
 
@@ -20,8 +20,8 @@ from qrowd.errors import RuleError
 from qrowd.web import jobs
 from qrowd.web.access import Exporter, Manager, Member, Reader, TheSettings
 from qrowd.web.api.work import HARMLESS
-from qrowd.web.files import CampaignFiles, keep_upload
-from qrowd.web.judgements import figures_of
+from qrowd.web.files import CampaignFiles, keep_upload, only_file
+from qrowd.web.judgements import figures_of, sampled
 from qrowd.web.problems import RESPONSES
 
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["results"], responses=RESPONSES)
@@ -130,6 +130,23 @@ def keep_run(files: CampaignFiles, name: str | None, content: BinaryIO) -> Store
         runs = q.read_runs(path)
         path.replace(folder / path.name)
     return Stored(name=path.name, runs=len(runs.runs), topics=len(runs.topics))
+
+
+def keep_sample(files: CampaignFiles, sent: Mapping[str, tuple[str, BinaryIO]]) -> None:
+    """Keep a `sample` for people to judge, what a `machine` says of all of it, or both, once they
+    can be read and fit together.
+    """
+    with TemporaryDirectory(dir=files.runs.parent) as beside:
+        new = {
+            kind: keep_upload(pathlib.Path(beside) / kind, name, content)
+            for kind, (name, content) in sent.items()
+        }
+        folders = {"sample": files.sample, "machine": files.machine}
+        sampled(*(new.get(kind) or only_file(folder) for kind, folder in folders.items()))
+        for kind, path in new.items():
+            for old in folders[kind].iterdir():
+                old.unlink()
+            path.replace(folders[kind] / path.name)
 
 
 # --- releases -------------------------------------------------------------------------------------

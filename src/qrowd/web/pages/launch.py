@@ -23,6 +23,7 @@ from qrowd.collection.plan.pass_rates import HITS, found_out, gold_words, nobody
 from qrowd.collection.plan.sections import Pay, Plan
 from qrowd.collection.plan.turnout import ITEMS, PER_HOUR
 from qrowd.errors import MissingExtraError, RuleError
+from qrowd.io.qrels import is_drawn
 from qrowd.rendering import percent, thousands
 from qrowd.simulation.setting import CROWDS
 from qrowd.texts import Text, listed
@@ -230,6 +231,9 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     for name in draft.plan.files.runs:
         path = draft.folder / name
         shutil.copyfile(path, files.runs / file_name(path.name))
+    pool = draft.folder / draft.plan.files.pool
+    if draft.plan.files.pool and is_drawn(pool):  # by it, scores are corrected later
+        shutil.copyfile(pool, files.sample / file_name(pool.name))
     discard(draft)
     message = Text("office.launch.done")
     return visit.go(campaign_address(draft.plan.campaign.name), message=message, undo=act)

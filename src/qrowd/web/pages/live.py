@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fastapi import Response
 
@@ -117,10 +119,24 @@ def _quality_tile(last: LastJob) -> Tile:
 def _systems_tile(last: LastJob) -> Tile:
     if last.result is None:
         return Tile("systems", UNKNOWN, Text("office.tile.systems.none"))
+    if "corrected" in last.result:
+        return _corrected_tile(last.result["corrected"], last.age)
     first = last.result["measures"][0]
     best = next(row for row in last.result["systems"] if row["measure"] == first)
     words = Text("office.tile.systems.words", measure=first, share=percent(best["best"]))
     return Tile("systems", str(best["run"]), words, last.age)
+
+
+def _corrected_tile(corrected: Mapping[str, Any], age: int) -> Tile:
+    if "rows" not in corrected:
+        words = Text("office.tile.systems.sample", **corrected)
+        return Tile("systems", UNKNOWN, words, age)
+    first = corrected["measures"][0]
+    best = next(row for row in corrected["rows"] if row["measure"] == first)
+    shown = {name: number(best[name], 2) for name in ("value", "low", "high")}
+    known = "corrected" if best["low"] is not None else "corrected-alone"
+    words = Text(f"office.tile.systems.{known}", measure=first, **shown)
+    return Tile("systems", str(best["run"]), words, age)
 
 
 @router.get("/campaigns/{name}/coverage")

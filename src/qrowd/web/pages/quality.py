@@ -25,8 +25,8 @@ from qrowd.evaluation.measure import measures_of
 from qrowd.quality.suspicion import TYPES
 from qrowd.texts import Text, listed
 from qrowd.web import jobs
-from qrowd.web.api.results import keep_run
-from qrowd.web.files import CampaignFiles
+from qrowd.web.api.results import keep_run, keep_sample
+from qrowd.web.files import CampaignFiles, only_file
 from qrowd.web.findings import DISPUTED
 from qrowd.web.judgements import merger_of
 from qrowd.web.pages.frame import ManagerVisit, Part, ReaderVisit, own_address, page_router
@@ -271,18 +271,32 @@ def systems(visit: ReaderVisit) -> Response:
     """Scores and places of systems."""
     with visit.read() as work:
         last, data = last_job(work, "systems"), visit.top(work, "/systems")
+    result = last.result or {}
+    corrected = result.get("corrected")
     measures: dict[str, list[dict[str, Any]]] = {}
-    for row in (last.result or {}).get("systems", ()):
+    for row in corrected.get("rows", ()) if corrected else result.get("systems", ()):
         measures.setdefault(row["measure"], []).append(row)
+    files = visit.storage
     return visit.show(
         "organiser/systems.html.j2",
         found=last,
-        runs=sorted(path.name for path in visit.storage.runs.iterdir() if path.is_file()),
+        runs=sorted(path.name for path in files.runs.iterdir() if path.is_file()),
+        sample=[path.name for path in map(only_file, (files.sample, files.machine)) if path],
+        corrected=corrected,
         measures=measures,
         methods=_methods(),
         pictures=drawn(visit.storage, last, "ranking"),
         **data,
     )
+
+
+@router.post("/campaigns/{name}/sample")
+def add_sample(visit: ManagerVisit) -> Response:
+    """Take in what was drawn for people to judge, and what machines say of all of it."""
+    sent = {kind: files[0] for kind in ("sample", "machine") if (files := visit.files(kind))}
+    keep_sample(visit.storage, sent)
+    said = Text("office.systems.sample-taken", n=len(sent))
+    return visit.go(visit.address("/systems"), said if sent else Text("office.systems.no-file"))
 
 
 @router.post("/campaigns/{name}/runs")
