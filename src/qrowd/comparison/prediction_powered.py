@@ -155,10 +155,9 @@ class Estimate:
         np.fill_diagonal(half, 0.0)
         return self.value[:, None] - self.value, half
 
-    def places(self, level: float = 0.9, seed: int = 0) -> tuple[Floats, Floats]:
-        """The best and the worst place of each value: behind all, and before all, that it surely
-        is, with one probability for all others together (Mogstad, Romano, Shaikh & Wilhelm 2024);
-        not a number where the error is not known.
+    def told_apart(self, level: float = 0.9, seed: int = 0) -> Array:
+        """[a, b]: 1 where a is surely above b, -1 where below, else 0; each row, a against all
+        others, with one probability for all of it (Mogstad, Romano, Shaikh & Wilhelm 2024).
         """
         from scipy.special import ndtri
 
@@ -169,17 +168,24 @@ class Estimate:
         random = np.random.default_rng(seed).standard_normal((_DRAWN, len(size)))
         drawn = random @ (turned * np.sqrt(np.maximum(size, 0.0))).T
         error = self.couples()[0]
-        best, worst = np.ones(len(size)), np.full(len(size), float(len(size)))
+        sure = np.zeros(apart.shape, np.bool_)
         for at in range(len(size)):
-            known, sure = (half[at] > 0) & (error[at] > 0), np.zeros(len(size), np.bool_)
+            known = (half[at] > 0) & (error[at] > 0)
             if known.any():
                 away = np.abs(drawn[:, known] - drawn[:, [at]]) / error[at, known]
                 wider = np.quantile(away.max(axis=1), level) / ndtri((1 + level) / 2)
-                sure = known & (np.abs(apart[at]) > half[at] * max(float(wider), 1.0))
+                sure[at] = known & (np.abs(apart[at]) > half[at] * max(float(wider), 1.0))
             if self.exact[at]:
-                sure |= self.exact & (np.abs(apart[at]) > EQUAL)
-            best[at] += (sure & (apart[at] < 0)).sum()
-            worst[at] -= (sure & (apart[at] > 0)).sum()
+                sure[at] |= self.exact & (np.abs(apart[at]) > EQUAL)
+        return np.where(sure, np.sign(apart), 0.0)
+
+    def places(self, level: float = 0.9, seed: int = 0) -> tuple[Floats, Floats]:
+        """The best and the worst place of each value: behind all, and before all, that it surely
+        is; not a number where the error is not known.
+        """
+        apart = self.told_apart(level, seed)
+        best = 1.0 + (apart < 0).sum(axis=1)
+        worst = float(len(apart)) - (apart > 0).sum(axis=1)
         best[self.alike] = worst[self.alike] = np.nan
         return best, worst
 
@@ -397,7 +403,7 @@ OVER = {
     "topics": "more topics like these, judged by a human",
 }
 _INFERRED = "infAP takes the pairs as chosen at random: of others it is no estimate."
-_RECALIBRATED = "Runs are in the order of recalibrated labels, which rank systems best."
+RECALIBRATED = "Runs are in the order of recalibrated labels, which rank systems best."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -450,7 +456,7 @@ class Corrected(Readable, Scores):
         legend = [
             f"Intervals of {percent(self.level)} for the scores on {OVER[self.over]}. "
             f"{self.labels} of {self.size} {self.unit}s were judged.",
-            *([] if self.method == "human" else [_RECALIBRATED]),
+            *([] if self.method == "human" else [RECALIBRATED]),
             *([] if np.isnan(self.infap).all() else [_INFERRED]),
             *(f"note: {note}" for note in self.notes),
         ]

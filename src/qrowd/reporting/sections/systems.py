@@ -12,7 +12,7 @@ from qrowd.comparison.compare import LESS_IS_BETTER, Comparison
 from qrowd.comparison.correlation import places
 from qrowd.comparison.intervals import Intervals
 from qrowd.comparison.pooling import TOP, Unjudged
-from qrowd.comparison.prediction_powered import OVER, Corrected
+from qrowd.comparison.prediction_powered import OVER, RECALIBRATED, Corrected
 from qrowd.data.arrays import Floats
 from qrowd.data.scores import Scores
 from qrowd.rendering import percent
@@ -94,7 +94,7 @@ def contrast_section(contrast: Contrast) -> Section:
     about = Prose(
         f"Each system against {contrast.baseline}: the difference of corrected scores with its "
         f"{percent(contrast.level)} interval, and the topics that it won, lost and tied under "
-        "recalibrated labels."
+        f"recalibrated labels. {contrast.about_verdicts} {RECALIBRATED}"
     )
     tables = []
     for name in contrast.measures:
@@ -107,7 +107,9 @@ def contrast_section(contrast: Contrast) -> Section:
             for row in rows
             for value in [row["difference"]]
         ]
-        columns |= {count: [row[count] for row in rows] for count in ("won", "lost", "tied")}
+        columns |= {
+            name: [row[name] for row in rows] for name in ("verdict", "won", "lost", "tied")
+        }
         tables.append(Table(f"{name} against {contrast.baseline}", columns))
         moves = contrast.moves(name)
         if moves:
