@@ -155,7 +155,7 @@ def test_a_difference_without_interval_says_why(made: q.Collection, machine: q.M
     found = q.against(q.correct(made.runs, machine, alike, "P@10"), made.runs, "run02")
     assert [note for note in found.notes if "differences" in note] == [
         "P@10: 5 of 5 differences to run02 have no interval: all human labels that one of the two "
-        "scores depends on are alike"
+        "scores depends on are alike, so judge more pairs"
     ]
     corrected = _corrected(made, machine)
     (estimate,) = corrected.measure("P@10").estimates
@@ -166,7 +166,8 @@ def test_a_difference_without_interval_says_why(made: q.Collection, machine: q.M
     hidden = replace(corrected, estimates=(replace(estimate, parts=same), None, None))
     told = q.against(hidden, made.runs, "run02").notes
     assert any(
-        "1 of 5 differences" in note and "fewer than two equal ones" in note for note in told
+        "1 of 5 differences" in note and "two equal ones; about 600 chosen like these 150" in note
+        for note in told
     )
 
 
@@ -302,6 +303,8 @@ def test_a_report_begins_with_corrected_scores(files: Path) -> None:
     asked += ["--human", f"{at}/few.tsv", "--baseline", "run02", "--draws", "20"]
     refused = run(command, asked)
     assert "--human needs --runs" in str(refused.exception)
+    nobody = run(command, [*asked, "--runs", f"{at}/all.run", "--baseline", "nobody"])
+    assert "no baseline 'nobody'; known: run01" in str(nobody.exception)
     done = run(command, [*asked, "--runs", f"{at}/all.run"])
     assert done.exit_code == 0, done.output
     page = (files / "page.html").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ import numpy as np
 
 from qrowd.comparison.prediction_powered import (
     EQUAL,
+    FEWEST_FREE,
     OVER,
     RECALIBRATED,
     Corrected,
@@ -159,8 +160,9 @@ class Contrast(Readable, Framed):
                     for each in move["documents"]
                 ),
             }
+            for run in rows[:SHOWN]
             for move in self.moved
-            if move["run"] in rows[:SHOWN] and move["measure"] == measure
+            if move["run"] == run and move["measure"] == measure
         ]
 
 
@@ -228,12 +230,24 @@ def _without_interval(
             why = "the scores have none either"
         else:
             alike = estimate.alike[base] | estimate.alike[others]
-            reasons = {
-                "all human labels that one of the two scores depends on are alike": alike,
-                f"the judged {corrected.unit}s that tell the two runs apart are worth fewer than "
-                "two equal ones": ~alike,
-            }
-            why = ", or ".join(why for why, on in reasons.items() if (unknown & on).any())
+            reasons = []
+            if (unknown & alike).any():
+                reasons.append(
+                    "all human labels that one of the two scores depends on are alike, so judge "
+                    f"more {corrected.unit}s"
+                )
+            if (unknown & ~alike).any():
+                # which grows with the labels; of a couple that no label tells apart it is 0;
+                # twice as many, since other samples have fewer that count
+                freedom = estimate.couples()[1][others, base][unknown & ~alike]
+                times = 2 * FEWEST_FREE / max(float(freedom.min()), 2.0)
+                enough = min(ceil(corrected.labels * times), corrected.size)
+                reasons.append(
+                    f"the judged {corrected.unit}s that tell the two runs apart are worth fewer "
+                    f"than two equal ones; about {enough} chosen like these {corrected.labels} "
+                    "would do"
+                )
+            why = ", or ".join(reasons)
         yield (
             f"{name}: {int(unknown.sum())} of {len(unknown)} differences to "
             f"{corrected.runs.names[base]} have no interval: {why}"

@@ -58,7 +58,7 @@ FOLDS = 10
 QUANTILES = ("t", "bootstrap")
 _DRAWN = 2000
 EQUAL = 1e-9  # scores that differ by less are tied
-_FEWEST_FREE = 4.0  # twice the observations that a difference must rest on
+FEWEST_FREE = 4.0  # twice the observations that a difference must rest on
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ class Estimate:
         from scipy.special import stdtrit
 
         error, freedom = self.couples()
-        known = (freedom >= _FEWEST_FREE) & ~(self.alike[:, None] | self.alike)
+        known = (freedom >= FEWEST_FREE) & ~(self.alike[:, None] | self.alike)
         half = np.where(
             known, stdtrit(np.where(known, freedom, 1.0), (1 + level) / 2) * error, np.nan
         )
