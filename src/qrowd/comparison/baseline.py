@@ -14,6 +14,7 @@ from qrowd.comparison.prediction_powered import (
     FEWEST_FREE,
     OVER,
     RECALIBRATED,
+    SMALL,
     Corrected,
     labels_needed,
 )
@@ -39,9 +40,10 @@ class Contrast(Readable, Framed):
 
     `verdict` is better, worse or open, for all runs together with the probability `level` (so that
     it may be open where a run's own interval leaves out 0), or that there is no interval. `place`
-    ranks the runs by recalibrated labels. `human` is the same difference from human labels alone. `won`, `lost` and `tied` count topics
-    under recalibrated labels, and `spread` is the standard deviation of the difference over these.
-    `moved` are the topics that differ most, with the documents behind them.
+    ranks the runs by recalibrated labels. `human` is the same difference from human labels alone.
+    `won`, `lost` and `tied` count topics under recalibrated labels, and `spread` is the standard
+    deviation of the difference over these. `moved` are the topics that differ most, with the
+    documents behind them.
     """
 
     measures: tuple[str, ...]
@@ -125,8 +127,8 @@ class Contrast(Readable, Framed):
         """What `better` and `worse` mean."""
         return (
             f"With {percent(self.level)} every `better` and `worse` of a measure is right, all "
-            "together: an interval may leave out 0 beside `open`. Runs that are nearly alike are "
-            "not told apart."
+            "together: so an interval may leave out 0 beside `open`, and differences below "
+            f"{SMALL:g} are always open."
         )
 
     def _table(self, name: str) -> str:

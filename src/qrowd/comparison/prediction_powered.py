@@ -58,6 +58,9 @@ FOLDS = 10
 QUANTILES = ("t", "bootstrap")
 _DRAWN = 2000
 EQUAL = 1e-9  # scores that differ by less are tied
+# nothing is claimed of smaller differences: runs with nearly the same documents differ in few
+# labelled pairs, which show too small an error
+SMALL = 0.001
 FEWEST_FREE = 4.0  # twice the observations that a difference must rest on
 
 
@@ -157,7 +160,8 @@ class Estimate:
 
     def told_apart(self, level: float = 0.9, seed: int = 0) -> Array:
         """[a, b]: 1 where a is surely above b, -1 where below, else 0; each row, a against all
-        others, with one probability for all of it (Mogstad, Romano, Shaikh & Wilhelm 2024).
+        others, with one probability for all of it (Mogstad, Romano, Shaikh & Wilhelm 2024). What
+        is below `SMALL` is never sure, unless it is known exactly.
         """
         from scipy.special import ndtri
 
@@ -174,7 +178,8 @@ class Estimate:
             if known.any():
                 away = np.abs(drawn[:, known] - drawn[:, [at]]) / error[at, known]
                 wider = np.quantile(away.max(axis=1), level) / ndtri((1 + level) / 2)
-                sure[at] = known & (np.abs(apart[at]) > half[at] * max(float(wider), 1.0))
+                least = np.maximum(half[at] * max(float(wider), 1.0), SMALL)
+                sure[at] = known & (np.abs(apart[at]) > least)
             if self.exact[at]:
                 sure[at] |= self.exact & (np.abs(apart[at]) > EQUAL)
         return np.where(sure, np.sign(apart), 0.0)
