@@ -12,7 +12,7 @@ from qrowd.comparison.compare import LESS_IS_BETTER, Comparison
 from qrowd.comparison.correlation import places
 from qrowd.comparison.intervals import Intervals
 from qrowd.comparison.pooling import TOP, Unjudged
-from qrowd.comparison.prediction_powered import OVER, RECALIBRATED, Corrected
+from qrowd.comparison.prediction_powered import OVER, Corrected
 from qrowd.data.arrays import Floats
 from qrowd.data.scores import Scores
 from qrowd.rendering import percent
@@ -94,7 +94,7 @@ def contrast_section(contrast: Contrast) -> Section:
     about = Prose(
         f"Each system against {contrast.baseline}: the difference of corrected scores with its "
         f"{percent(contrast.level)} interval, and the topics that it won, lost and tied under "
-        f"recalibrated labels. {contrast.about_verdicts} {RECALIBRATED}"
+        f"recalibrated labels, whose order the table has. {contrast.about_verdicts}"
     )
     tables = []
     for name in contrast.measures:
