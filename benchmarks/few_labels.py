@@ -13,7 +13,9 @@ bootstrap quantiles. Then the order of systems.
 Last (`steps`) P, DCG, AP and nDCG from pairs sampled by weight for all four at once: runs and
 differences of runs, graded; grade 3 only; a made pool in which topics have few relevant documents;
 and TREC-8 with three made machines, whose errors differ by topic. Claims are differences whose 95 %
-interval leaves out 0. Widths are over those of human labels alone from the same pairs (Hajek's
+interval leaves out 0; and those of all runs against one together (`better` and `worse` of
+`compare --baseline`, at 95 %), each run being the baseline once: how many such tables have a wrong
+one. Widths are over those of human labels alone from the same pairs (Hajek's
 estimate; for AP and nDCG one step without the machine), in every tenth sample.
 
 And (`population`) the same where topics are a sample, too: as many as there are drawn with
@@ -362,6 +364,7 @@ def steps(world: World, options: Options) -> None:
         *("collection", "measure", "pairs", "without", "runs", "worst run", "couples"),
         *("5th percentile", "neighbours", "bias", "half width", "of human only"),
         *("couples' half", "claims", "wrong", "neighbours' claims", "wrong there"),
+        *("together", "wrong", "neighbours' claims", "wrong there", "tables with a wrong one"),
         title=title,
     )
     for name in options.collections:
@@ -457,7 +460,8 @@ class Steps:
         self.truth = truth
         self.first, self.second = np.triu_indices(len(truth), 1)
         order = np.argsort(np.argsort(-truth, kind="stable"))
-        self.near = np.abs(order[self.first] - order[self.second]) == 1
+        self.near_by_table = np.abs(order[:, None] - order) == 1
+        self.near = self.near_by_table[self.first, self.second]
         self.kept: dict[str, list[Any]] = {}
 
     def add(self, step: OneStep, measure: q.Measure, alone: bool) -> None:
@@ -475,6 +479,9 @@ class Steps:
         claim = sure & (np.abs(found) > stdtrit(freedom, 0.975) * error)
         wrong = claim & (np.sign(found) != np.sign(apart))
         wide = np.where(sure, stdtrit(freedom, 0.95) * error, np.nan)
+        by_table = estimate.told_apart(0.95)
+        missed = (by_table != 0) & (by_table != np.sign(self.truth[:, None] - self.truth))
+        near = self.near_by_table
         figures = {
             "given": given,
             "held": np.where(np.isnan(half), np.nan, np.abs(miss) <= half),
@@ -483,6 +490,10 @@ class Steps:
             "couples": np.where(sure, np.abs(found - apart) <= wide, np.nan),
             "wide": wide,
             "claims": [claim.sum(), wrong.sum(), claim[self.near].sum(), wrong[self.near].sum()],
+            "together": [
+                *((by_table != 0).sum(), missed.sum(), (by_table != 0)[near].sum()),
+                *(missed[near].sum(), missed.any(axis=1).mean()),
+            ],
         }
         if alone:
             figures["over"] = np.nanmean(half) / np.nanmean(alone_half(step, measure))
@@ -493,6 +504,7 @@ class Steps:
         """Of a row of the table; coverage is that of all intervals that can be computed."""
         kept = {name: np.array(figures, np.float64) for name, figures in self.kept.items()}
         claims, wrong, close, wrong_close = kept["claims"].sum(axis=0)
+        together = kept["together"].sum(axis=0)
         known = ~np.isnan(kept["couples"]).all(axis=0)  # of some couples there is never an interval
         by_couple = np.nanmean(kept["couples"][:, known], axis=0)
         by_run = np.nanmean(kept["held"], axis=0)
@@ -511,6 +523,11 @@ class Steps:
             f"{wrong / max(claims, 1):.4f}",
             f"{close:.0f}",
             f"{wrong_close / max(close, 1):.4f}",
+            f"{together[0]:.0f}",
+            f"{together[1] / max(together[0], 1):.5f}",
+            f"{together[2]:.0f}",
+            f"{together[3] / max(together[2], 1):.4f}",
+            f"{kept['together'][:, 4].mean():.4f}",
         ]
 
 

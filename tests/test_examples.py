@@ -8,6 +8,7 @@ import re
 import runpy
 import shlex
 import shutil
+import subprocess
 import threading
 import warnings
 from http.server import ThreadingHTTPServer
@@ -46,7 +47,7 @@ def _blocks(page: str, language: str) -> list[str]:
 
 def _commands(page: str) -> list[str]:
     lines = "\n".join(_blocks(page, "sh")).replace("\\\n", " ").splitlines()
-    return [line.split("  #")[0].strip() for line in lines if line.startswith("qrowd ")]
+    return [line.split("  #")[0].strip() for line in lines if line.startswith(("qrowd ", "awk "))]
 
 
 def _exit_code(arguments: list[str]) -> int:
@@ -58,6 +59,9 @@ def _exit_code(arguments: list[str]) -> int:
 
 
 def _type(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if line.startswith("awk "):
+        subprocess.run(["sh", "-c", line], check=True)
+        return
     skip_without_extras(line)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", q.errors.QrowdWarning)

@@ -371,6 +371,14 @@ def test_misuse_by_command(files: Path) -> None:
     )
     twice = run(command, [*asked, "--correct", "ppi", "--human", f"{at}/twice.tsv"])
     assert "has grade 1 here and 0 earlier" in str(twice.exception)
+    (files / "same.tsv").write_text(
+        "topic\tdoc\tgrade\tprobability\n1\ta\t0\t0.5\n1\tb\t0\t0.5\n1\ta\t0\t0.5\n",
+        encoding="utf-8",
+    )
+    same = run(command, [*asked, "--human", f"{at}/same.tsv"])
+    assert str(same.exception).endswith(
+        "same.tsv:4: this pair has an earlier row, too; keep one of them"
+    )
     (files / "never.tsv").write_text(
         "topic\tdoc\tgrade\tprobability\n1\ta\t0\t0\n", encoding="utf-8"
     )

@@ -57,6 +57,35 @@ def test_differences_and_places_hold(made: q.Collection, machine: q.Merged) -> N
     assert np.mean(placed) > 0.8
 
 
+def test_verdicts_are_for_all_runs_together(made: q.Collection, machine: q.Merged) -> None:
+    truth = q.evaluate(made.runs, made.truth, NAMES).means()[:, 0]
+    corrected, alone = _corrected(made, machine), []
+    for at, base in enumerate(corrected.runs):
+        contrast = q.against(corrected, made.runs, base)
+        better, worse = contrast.verdict == "better", contrast.verdict == "worse"
+        # as the places of the baseline have it
+        assert (better.sum(axis=1) == corrected.place_low[:, at] - 1).all()
+        assert (worse.sum(axis=1) == 6 - corrected.place_high[:, at]).all()
+        assert (contrast.low[better] > 0).all()
+        assert (contrast.high[worse] < 0).all()
+        alone += contrast.verdict[(contrast.low > 0) | (contrast.high < 0)].tolist()
+        right = np.delete(truth - truth[:, [at]], at, axis=1)
+        assert (right[better] > 0).all()
+        assert (right[worse] < 0).all()
+    assert {"better", "worse", "open"} == set(alone)  # open beside an interval that leaves out 0
+
+
+def test_runs_are_in_the_order_of_recalibrated_labels(
+    made: q.Collection, machine: q.Merged
+) -> None:
+    corrected = _corrected(made, machine)
+    contrast = q.against(corrected, made.runs, "run02")
+    for name in NAMES:
+        shown = [row["run"] for row in contrast.rows() if row["measure"] == name]
+        order = [str(corrected.runs.names[at]) for at in corrected.order(name)]
+        assert shown == [run for run in order if run != "run02"]
+
+
 def test_a_difference_uses_what_two_runs_share(made: q.Collection, machine: q.Merged) -> None:
     (estimate,) = _corrected(made, machine).measure("AP").estimates
     assert estimate is not None
@@ -126,7 +155,7 @@ def test_a_difference_without_interval_says_why(made: q.Collection, machine: q.M
     found = q.against(q.correct(made.runs, machine, alike, "P@10"), made.runs, "run02")
     assert [note for note in found.notes if "differences" in note] == [
         "P@10: 5 of 5 differences to run02 have no interval: all human labels that one of the two "
-        "scores depends on are alike"
+        "scores depends on are alike, so judge more pairs"
     ]
     corrected = _corrected(made, machine)
     (estimate,) = corrected.measure("P@10").estimates
@@ -137,7 +166,8 @@ def test_a_difference_without_interval_says_why(made: q.Collection, machine: q.M
     hidden = replace(corrected, estimates=(replace(estimate, parts=same), None, None))
     told = q.against(hidden, made.runs, "run02").notes
     assert any(
-        "1 of 5 differences" in note and "fewer than two equal ones" in note for note in told
+        "1 of 5 differences" in note and "two equal ones; about 600 chosen like these 150" in note
+        for note in told
     )
 
 
@@ -273,6 +303,8 @@ def test_a_report_begins_with_corrected_scores(files: Path) -> None:
     asked += ["--human", f"{at}/few.tsv", "--baseline", "run02", "--draws", "20"]
     refused = run(command, asked)
     assert "--human needs --runs" in str(refused.exception)
+    nobody = run(command, [*asked, "--runs", f"{at}/all.run", "--baseline", "nobody"])
+    assert "no baseline 'nobody'; known: run01" in str(nobody.exception)
     done = run(command, [*asked, "--runs", f"{at}/all.run"])
     assert done.exit_code == 0, done.output
     page = (files / "page.html").read_text(encoding="utf-8")

@@ -9,7 +9,13 @@ import pytest
 from scipy.sparse import csr_array
 
 import qrowd as q
-from qrowd.comparison.prediction_powered import PairSample, best_share, topic_means, weighted_sums
+from qrowd.comparison.prediction_powered import (
+    Estimate,
+    PairSample,
+    best_share,
+    topic_means,
+    weighted_sums,
+)
 from qrowd.data.arrays import Floats
 from qrowd.errors import ParameterError, UsageError
 
@@ -248,3 +254,32 @@ def test_bootstrap_quantiles() -> None:
         q.ppi_mean(rare, rare, rare).interval(0.9, "bootstrap")
     with pytest.raises(ParameterError, match="quantiles must be t or bootstrap"):
         found.interval(0.9, "z")
+
+
+def _estimate(value: Floats, parts: Floats) -> Estimate:
+    error = np.sqrt(np.square(parts).sum(axis=1))
+    known = np.where(error > 0, 50.0, np.inf)
+    return Estimate(value, error, known, np.ones(1), parts, np.full(len(value), 50.0))
+
+
+def test_what_is_told_apart_is_right_all_together() -> None:
+    """Of ten values that are all alike, a row has a wrong claim as often as the level says."""
+    random = np.random.default_rng(3)
+    wrong, alone = [], []
+    for _ in range(150):
+        parts = random.normal(size=(10, 100)) / 10
+        found = _estimate(parts @ random.choice([-1.0, 1.0], 100), parts)
+        wrong.append((found.told_apart(0.9) != 0).any(axis=1).mean())
+        apart, half = found.differences(0.9)
+        alone.append((np.abs(apart) > half).any(axis=1).mean())
+    assert 0.04 < np.mean(wrong) < 0.15
+    assert np.mean(alone) > 0.3
+
+
+def test_small_differences_are_not_told_apart() -> None:
+    parts = np.random.default_rng(1).normal(size=(3, 50)) * 1e-6
+    found = _estimate(np.array([0.5, 0.5009, 0.52]), parts)
+    assert found.told_apart().tolist() == [[0, 0, -1], [0, 0, -1], [1, 1, 0]]
+    exact = _estimate(np.array([0.5, 0.5009, 0.52]), np.zeros((3, 0)))
+    assert exact.told_apart().tolist() == [[0, -1, -1], [1, 0, -1], [1, 1, 0]]
+    assert [end.tolist() for end in exact.places()] == [[3, 2, 1], [3, 2, 1]]

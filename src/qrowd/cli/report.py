@@ -13,7 +13,7 @@ from click.core import ParameterSource
 import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.output import say, show_json
-from qrowd.errors import InputError, UsageError
+from qrowd.errors import InputError, UsageError, require_name
 
 if TYPE_CHECKING:
     from qrowd.reporting.commands import Files
@@ -141,9 +141,12 @@ def command(
             say(f"note: {release.lacks}")
         page = report_on(release, truth, commands=[_typed()], **stated)
     else:
+        systems = runs.read_if_any()
+        if baseline and systems is not None:  # before the work begins
+            require_name("baseline", baseline, systems.runs)
         study = q.study(
             files.read(),
-            runs.read_if_any(),
+            systems,
             gold.read(files.rel),
             given=q.Given(gold=opt.GoldFile(given, gold.rel).read(files.rel)),
             **options | {"measures": options["measures"] or MEASURES},

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.comparison.prediction_powered import EQUAL, OVER, Corrected, labels_needed
+from qrowd.comparison.prediction_powered import (
+    EQUAL,
+    FEWEST_FREE,
+    OVER,
+    RECALIBRATED,
+    SMALL,
+    Corrected,
+    labels_needed,
+)
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index
@@ -22,15 +30,20 @@ from qrowd.rendering import Readable, aligned, between, percent, plain
 MOVED, BEHIND = 3, 3  # topics that are shown, and documents behind each
 SHOWN = 3  # runs whose topics are printed
 DEEP = 100  # ranks in which documents are looked for, where a measure looks deeper
+VERDICTS = ("open", "better", "worse")  # by 0, 1, -1
+NO_INTERVAL = "no interval"
 
 
 @dataclass(frozen=True, eq=False)
 class Contrast(Readable, Framed):
     """Each run against the baseline, [measure, run]: the difference with its interval.
 
-    `human` is the same difference from human labels alone. `won`, `lost` and `tied` count topics
-    under recalibrated labels, and `spread` is the standard deviation of the difference over these.
-    `moved` are the topics that differ most, with the documents behind them.
+    `verdict` is better, worse or open, for all runs together with the probability `level` (so that
+    it may be open where a run's own interval leaves out 0), or that there is no interval. `place`
+    ranks the runs by recalibrated labels. `human` is the same difference from human labels alone.
+    `won`, `lost` and `tied` count topics under recalibrated labels, and `spread` is the standard
+    deviation of the difference over these. `moved` are the topics that differ most, with the
+    documents behind them.
     """
 
     measures: tuple[str, ...]
@@ -39,6 +52,8 @@ class Contrast(Readable, Framed):
     difference: Floats
     low: Floats
     high: Floats
+    verdict: Array
+    place: Floats
     human: Floats
     won: Array
     lost: Array
@@ -56,13 +71,13 @@ class Contrast(Readable, Framed):
         return f"Contrast({len(self.runs)} runs against {self.baseline})"
 
     def rows(self) -> list[dict[str, Any]]:
-        """One row per measure and run, the largest difference first."""
-        figures = ("difference", "low", "high", "human", "won", "lost", "tied", "spread")
+        """One row per measure and run, in the order of recalibrated labels."""
+        figures = ("difference", "low", "high", "verdict", "human", "won", "lost", "tied", "spread")
         return [
             {"measure": name, "run": str(self.runs.names[at])}
             | {figure: getattr(self, figure)[m, at].item() for figure in figures}
             for m, name in enumerate(self.measures)
-            for at in np.argsort(-self.difference[m], kind="stable")
+            for at in np.argsort(self.place[m], kind="stable")
         ]
 
     def frame_columns(self) -> dict[str, Coded | Array]:
@@ -97,6 +112,8 @@ class Contrast(Readable, Framed):
             f"Differences to {self.baseline} with {percent(self.level)} intervals, for "
             f"{OVER[self.over]}. {self.labels} of {self.size} {self.unit}s were judged. "
             "Topics won, lost, tied: under recalibrated labels.",
+            self.about_verdicts,
+            RECALIBRATED,
             *(f"note: {note}" for note in self.notes),
         ]
         tables = [self._table(name) for name in self.measures]
@@ -105,18 +122,25 @@ class Contrast(Readable, Framed):
         moved = [aligned(header, moves)] if moves else []
         return "\n\n".join([*tables, *moved, "\n".join(legend)])
 
+    @property
+    def about_verdicts(self) -> str:
+        """What `better` and `worse` mean."""
+        return (
+            f"With {percent(self.level)} every `better` and `worse` of a measure is right, all "
+            "together: so an interval may leave out 0 beside `open`, and differences below "
+            f"{SMALL:g} are always open."
+        )
+
     def _table(self, name: str) -> str:
         rows = []
         for row in (row for row in self.rows() if row["measure"] == name):
             low, high = row["low"], row["high"]
-            sure = "better" if low > EQUAL else "worse" if high < -EQUAL else "open"
-            known = not np.isnan(low)
             rows.append(
                 [
                     row["run"],
                     f"{row['difference']:+.4f}",
-                    between(low, high) if known else "",
-                    sure if known else "no interval",
+                    "" if np.isnan(low) else between(low, high),
+                    row["verdict"],
                     f"{row['human']:+.4f}",
                     *(row[count] for count in ("won", "lost", "tied")),
                 ]
@@ -138,8 +162,9 @@ class Contrast(Readable, Framed):
                     for each in move["documents"]
                 ),
             }
+            for run in rows[:SHOWN]
             for move in self.moved
-            if move["run"] in rows[:SHOWN] and move["measure"] == measure
+            if move["run"] == run and move["measure"] == measure
         ]
 
 
@@ -162,10 +187,12 @@ def against(corrected: Corrected, runs: RunSet, baseline: str) -> Contrast:
     if not len(others):
         raise UsageError(f"{baseline} is the only run: name others to compare with it")
     shape = (len(corrected.measures), len(others))
-    half = np.full(shape, np.nan)
+    half, verdict = np.full(shape, np.nan), np.full(shape, NO_INTERVAL)
     for m, estimate in enumerate(corrected.estimates):
         if estimate is not None and estimate.parts is not None:
             half[m] = estimate.differences(corrected.level)[1][others, base]
+            above = -estimate.told_apart(corrected.level)[base, others].astype(np.int64)
+            verdict[m] = np.where(np.isnan(half[m]), NO_INTERVAL, np.array(VERDICTS)[above])
     difference = corrected.value[:, others] - corrected.value[:, [base]]
     topics = corrected.by_topic.values[:, 0]
     apart = topics[:, :, others] - topics[:, :, [base]]  # [measure, topic, run]
@@ -176,6 +203,8 @@ def against(corrected: Corrected, runs: RunSet, baseline: str) -> Contrast:
         difference,
         difference - half,
         difference + half,
+        verdict,
+        corrected.place[:, others],
         corrected.human[:, others] - corrected.human[:, [base]],
         (apart > EQUAL).sum(axis=1),
         (apart < -EQUAL).sum(axis=1),
@@ -203,12 +232,24 @@ def _without_interval(
             why = "the scores have none either"
         else:
             alike = estimate.alike[base] | estimate.alike[others]
-            reasons = {
-                "all human labels that one of the two scores depends on are alike": alike,
-                f"the judged {corrected.unit}s that tell the two runs apart are worth fewer than "
-                "two equal ones": ~alike,
-            }
-            why = ", or ".join(why for why, on in reasons.items() if (unknown & on).any())
+            reasons = []
+            if (unknown & alike).any():
+                reasons.append(
+                    "all human labels that one of the two scores depends on are alike, so judge "
+                    f"more {corrected.unit}s"
+                )
+            if (unknown & ~alike).any():
+                # which grows with the labels; of a couple that no label tells apart it is 0;
+                # twice as many, since other samples have fewer that count
+                freedom = estimate.couples()[1][others, base][unknown & ~alike]
+                times = 2 * FEWEST_FREE / max(float(freedom.min()), 2.0)
+                enough = min(ceil(corrected.labels * times), corrected.size)
+                reasons.append(
+                    f"the judged {corrected.unit}s that tell the two runs apart are worth fewer "
+                    f"than two equal ones; about {enough} chosen like these {corrected.labels} "
+                    "would do"
+                )
+            why = ", or ".join(reasons)
         yield (
             f"{name}: {int(unknown.sum())} of {len(unknown)} differences to "
             f"{corrected.runs.names[base]} have no interval: {why}"

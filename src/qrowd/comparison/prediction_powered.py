@@ -58,7 +58,10 @@ FOLDS = 10
 QUANTILES = ("t", "bootstrap")
 _DRAWN = 2000
 EQUAL = 1e-9  # scores that differ by less are tied
-_FEWEST_FREE = 4.0  # twice the observations that a difference must rest on
+# nothing is claimed of smaller differences: runs with nearly the same documents differ in few
+# labelled pairs, which show too small an error
+SMALL = 0.001
+FEWEST_FREE = 4.0  # twice the observations that a difference must rest on
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +150,7 @@ class Estimate:
         from scipy.special import stdtrit
 
         error, freedom = self.couples()
-        known = (freedom >= _FEWEST_FREE) & ~(self.alike[:, None] | self.alike)
+        known = (freedom >= FEWEST_FREE) & ~(self.alike[:, None] | self.alike)
         half = np.where(
             known, stdtrit(np.where(known, freedom, 1.0), (1 + level) / 2) * error, np.nan
         )
@@ -155,10 +158,10 @@ class Estimate:
         np.fill_diagonal(half, 0.0)
         return self.value[:, None] - self.value, half
 
-    def places(self, level: float = 0.9, seed: int = 0) -> tuple[Floats, Floats]:
-        """The best and the worst place of each value: behind all, and before all, that it surely
-        is, with one probability for all others together (Mogstad, Romano, Shaikh & Wilhelm 2024);
-        not a number where the error is not known.
+    def told_apart(self, level: float = 0.9, seed: int = 0) -> Array:
+        """[a, b]: 1 where a is surely above b, -1 where below, else 0; each row, a against all
+        others, with one probability for all of it (Mogstad, Romano, Shaikh & Wilhelm 2024). What
+        is below `SMALL` is never sure, unless it is known exactly.
         """
         from scipy.special import ndtri
 
@@ -169,17 +172,25 @@ class Estimate:
         random = np.random.default_rng(seed).standard_normal((_DRAWN, len(size)))
         drawn = random @ (turned * np.sqrt(np.maximum(size, 0.0))).T
         error = self.couples()[0]
-        best, worst = np.ones(len(size)), np.full(len(size), float(len(size)))
+        sure = np.zeros(apart.shape, np.bool_)
         for at in range(len(size)):
-            known, sure = (half[at] > 0) & (error[at] > 0), np.zeros(len(size), np.bool_)
+            known = (half[at] > 0) & (error[at] > 0)
             if known.any():
                 away = np.abs(drawn[:, known] - drawn[:, [at]]) / error[at, known]
                 wider = np.quantile(away.max(axis=1), level) / ndtri((1 + level) / 2)
-                sure = known & (np.abs(apart[at]) > half[at] * max(float(wider), 1.0))
+                least = np.maximum(half[at] * max(float(wider), 1.0), SMALL)
+                sure[at] = known & (np.abs(apart[at]) > least)
             if self.exact[at]:
-                sure |= self.exact & (np.abs(apart[at]) > EQUAL)
-            best[at] += (sure & (apart[at] < 0)).sum()
-            worst[at] -= (sure & (apart[at] > 0)).sum()
+                sure[at] |= self.exact & (np.abs(apart[at]) > EQUAL)
+        return np.where(sure, np.sign(apart), 0.0)
+
+    def places(self, level: float = 0.9, seed: int = 0) -> tuple[Floats, Floats]:
+        """The best and the worst place of each value: behind all, and before all, that it surely
+        is; not a number where the error is not known.
+        """
+        apart = self.told_apart(level, seed)
+        best = 1.0 + (apart < 0).sum(axis=1)
+        worst = float(len(apart)) - (apart > 0).sum(axis=1)
         best[self.alike] = worst[self.alike] = np.nan
         return best, worst
 
@@ -397,7 +408,7 @@ OVER = {
     "topics": "more topics like these, judged by a human",
 }
 _INFERRED = "infAP takes the pairs as chosen at random: of others it is no estimate."
-_RECALIBRATED = "Runs are in the order of recalibrated labels, which rank systems best."
+RECALIBRATED = "Runs are in the order of recalibrated labels, which rank systems best."
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -450,7 +461,7 @@ class Corrected(Readable, Scores):
         legend = [
             f"Intervals of {percent(self.level)} for the scores on {OVER[self.over]}. "
             f"{self.labels} of {self.size} {self.unit}s were judged.",
-            *([] if self.method == "human" else [_RECALIBRATED]),
+            *([] if self.method == "human" else [RECALIBRATED]),
             *([] if np.isnan(self.infap).all() else [_INFERRED]),
             *(f"note: {note}" for note in self.notes),
         ]

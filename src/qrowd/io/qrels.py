@@ -244,8 +244,9 @@ def read_sample(
         qrels = Qrels.from_codes(indexes, codes, grade)
         if chance is None:
             return qrels
-        if len(qrels) < len(grade):
-            raise InputError("a pair appears twice; keep one row of each")
+        again = np.ones(len(grade), np.bool_)
+        again[np.unique(np.stack(codes), axis=1, return_index=True)[1]] = False
+        refuse_rows(again, lambda row: "this pair has an earlier row, too; keep one of them")
         refuse_rows(
             np.isnan(chance),
             lambda row: (

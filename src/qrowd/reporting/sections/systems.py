@@ -94,7 +94,7 @@ def contrast_section(contrast: Contrast) -> Section:
     about = Prose(
         f"Each system against {contrast.baseline}: the difference of corrected scores with its "
         f"{percent(contrast.level)} interval, and the topics that it won, lost and tied under "
-        "recalibrated labels."
+        f"recalibrated labels, whose order the table has. {contrast.about_verdicts}"
     )
     tables = []
     for name in contrast.measures:
@@ -107,7 +107,9 @@ def contrast_section(contrast: Contrast) -> Section:
             for row in rows
             for value in [row["difference"]]
         ]
-        columns |= {count: [row[count] for row in rows] for count in ("won", "lost", "tied")}
+        columns |= {
+            name: [row[name] for row in rows] for name in ("verdict", "won", "lost", "tied")
+        }
         tables.append(Table(f"{name} against {contrast.baseline}", columns))
         moves = contrast.moves(name)
         if moves:
