@@ -5,8 +5,8 @@ Chromium. A robot presses keys at a person's pace. First table: seconds from the
 stamp to the mark that the page sets when the next document is in its place, and to the second frame
 after it, when it has been painted; the CPU time of the page's thread for a document; and, at three
 moments, the page's memory after its rubbish was collected, its nodes and its listeners. Second
-table: what an expert does for a case, and how soon the next one stands. Clock times mean little on a
-busy machine, whose load the title says; CPU, memory and actions mean the same.
+table: what an expert does for a case, and how soon the next one stands. Clock times mean little on
+a busy machine, whose load the title says; CPU, memory and actions mean the same.
 """
 
 from __future__ import annotations

@@ -86,6 +86,7 @@ RULES = {
         POST /password
     """,
     "worker": """
+        GET /api/campaigns/{name}/judging/ahead
         GET /api/campaigns/{name}/judging/batches/{key}/review
         GET /api/campaigns/{name}/judging/data
         GET /api/campaigns/{name}/judging/me
