@@ -93,6 +93,7 @@ RULES = {
         POST /password/tokens
     """,
     "worker": """
+        GET /api/campaigns/{name}/judging/ahead
         GET /api/campaigns/{name}/judging/batches/{key}/review
         GET /api/campaigns/{name}/judging/data
         GET /api/campaigns/{name}/judging/me

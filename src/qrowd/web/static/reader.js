@@ -193,6 +193,8 @@ export class Reader {
   showTitle(whole) {
     this.showsTitle = whole;
     this.title.classList.toggle("whole", whole);
+    if (whole) this.title.tabIndex = 0; // a very long one scrolls
+    else this.title.removeAttribute("tabindex");
     this.titleButton.setAttribute("aria-expanded", String(whole));
     this.fitTitle();
   }
