@@ -131,12 +131,10 @@ def join(visit: Anybody) -> Response:
 
 @router.get("/password")
 def ask_password(visit: Visiting) -> Response:
-    """The form for another password, and where one is signed in."""
-    return visit.show(
-        "organiser/password.html.j2",
-        least=LEAST_PASSWORD,
-        **_signed_in(visit, visit.signed.account),
-    )
+    """The form for another password, and where one is signed in (not for a program's token)."""
+    number = visit.signed.account if visit.signed.campaign is None else None
+    tokens = _signed_in(visit, number)
+    return visit.show("organiser/password.html.j2", least=LEAST_PASSWORD, **tokens)
 
 
 @router.post("/password")
