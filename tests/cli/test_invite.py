@@ -92,7 +92,7 @@ def test_letters_as_files(here: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert letter["To"] == '"Ann Ö." <ann@example.org>'
     body = letter.get_body(("plain",))
     assert body is not None
-    assert "Guten Tag, Ann Ö.," in body.get_content()
+    assert "Guten Tag Ann Ö.," in body.get_content()
 
 
 def test_letters_by_a_mail_server(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

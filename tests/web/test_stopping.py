@@ -10,6 +10,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +31,27 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def started(*options: str) -> subprocess.Popen[str]:
+@contextmanager
+def started(*options: str) -> Iterator[subprocess.Popen[str]]:
     """`qrowd serve`, whose log says when it can be asked."""
     command = [sys.executable, "-m", "qrowd", "serve", *options, "--log-level", "debug"]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        try:
+            yield process
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)  # nobody would end it
+            raise
+
+
+def connected(port: int) -> socket.socket:
+    """A connection; a server listens only a moment after it has said that it is ready."""
+    for _ in range(600):
+        with suppress(ConnectionRefusedError):
+            return socket.create_connection(("127.0.0.1", port))
+        time.sleep(0.05)
+    raise AssertionError("nobody listens")
 
 
 def wait_for(process: subprocess.Popen[str], *phrases: str) -> list[str]:
@@ -56,7 +75,7 @@ def test_a_request_under_way_is_answered(tmp_path: Path, processes: str) -> None
         body = b"login=ann&password=wrong"
         head = f"POST /sign-in HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n"
         head += "Content-Type: application/x-www-form-urlencoded\r\n\r\n"
-        with socket.create_connection(("127.0.0.1", port)) as connection:
+        with connected(port) as connection:
             connection.sendall(head.encode() + body[:5])
             urllib.request.urlopen(f"http://127.0.0.1:{port}/health").read()  # it has the first one
             process.send_signal(signal.SIGTERM)
@@ -201,6 +220,7 @@ def test_postgresql_goes_away_and_comes_back(tmp_path: Path) -> None:
         options = (str(tmp_path), "--port", str(port), "--database", url)
         with started(*options) as process:
             said = wait_for(process, "Application startup complete.", "sweep")
+            connected(port).close()
             assert (status("/sign-in"), status("/health")) == (200, 200)
             os.kill(database.get_pid(), signal.SIGINT)  # its way of ending at once
             database.get_postmaster_info().process.wait(60)

@@ -79,9 +79,11 @@ def judge_batch(walk: Walk, worker: dict[str, str], wrong: bool = False) -> dict
             said = {"kind": "grade", "grade": grade, "position": document["position"]}
             walk("POST", f"{API}/judging/answers", worker, key=place, place=shown["key"], **said)
     walk("GET", f"{API}/judging/sets/{batch['sets'][0]['key']}/documents/1", worker)
+    walk("GET", f"{API}/judging/ahead", worker)
     finished = walk("POST", f"{API}/judging/batches/{batch['key']}/finish", worker)
     walk("GET", f"{API}/judging/batches/{batch['key']}/review", worker)
     walk("POST", f"{API}/judging/batches/{batch['key']}/submit", worker)
+    walk("POST", f"{API}/judging/batches/{batch['key']}/end", worker, go_on=False)  # it has ended
     return {**batch, **finished}
 
 

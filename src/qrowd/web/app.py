@@ -129,7 +129,7 @@ def make_app(settings: Settings, store: Store | None = None) -> FastAPI:
         lifespan=closing,
     )
     app.state.store, app.state.settings = opened, settings
-    problems.install(app, _page)
+    problems.install(app, _page_of_nothing)
     routers = (*API, *PAGES)
     routes = {f"{method} {path}" for path, method in _addresses(routers)}
     app.state.counts = RequestCounts(sorted(routes), settings.counts)
@@ -216,10 +216,14 @@ def _unforeseen(request: Request, request_id: str) -> Response:
     return page or problems.refusal("unforeseen", str(text), 500, id=request_id)
 
 
+def _page_of_nothing(request: Request, status: int, text: Text) -> Response | None:
+    """What browsers are shown at an address where nothing is; the interface answers in JSON."""
+    return None if request.url.path.startswith("/api/") else _page(request, status, text)
+
+
 def _page(request: Request, status: int, text: Text) -> Response | None:
-    """An error as a page, for browsers; programs, and whatever asks for the interface, get JSON."""
-    is_page = not request.url.path.startswith("/api/")
-    if not is_page or "text/html" not in request.headers.get("Accept", ""):
+    """An error as a page, for browsers; programs get JSON."""
+    if "text/html" not in request.headers.get("Accept", ""):
         return None
     with suppress(Exception):  # what failed may be what pages need
         if request.url.path.startswith("/judge/"):
