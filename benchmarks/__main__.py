@@ -1,4 +1,7 @@
-"""Run the benchmarks: `python -m benchmarks [NAME ...] [--short]`; without names, all of them."""
+"""Run the benchmarks: `python -m benchmarks [NAME ...] [--short]`; without names, all of them.
+
+`--stale` runs none: it lists stored results whose sources have changed since.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import sys
 import time
 
 import benchmarks
+from benchmarks import _results
 from benchmarks._benchmark import IN_PART, SKIPPED
 from benchmarks._measure import ONE_THREAD
 
@@ -19,7 +23,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--short", action="store_true", help="each in its smallest form")
+    parser.add_argument("--stale", action="store_true", help="list stored results to make again")
     given = parser.parse_args()
+    if given.stale:
+        lines = list(_results.stale())
+        print("\n".join([*lines, f"{len(lines)} stored results to make again"]))
+        return 0
     modules = [module.name for module in pkgutil.iter_modules(benchmarks.__path__)]
     names = [name for name in modules if not name.startswith("_")]
     unknown = [name for name in given.names if name not in names]

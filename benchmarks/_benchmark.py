@@ -15,16 +15,22 @@ Each field is an option of the command line, its default the full form's value, 
 that of the short form. A benchmark fails (exit code 1) if it raises, if it prints no table, if a
 table has no row, or if a row lacks a figure. What it cannot measure here, for want of data, of a
 peer or of a program, it skips, and says so in its last line.
+
+`--store` keeps the tables of a full run for the documentation (`_results.py`).
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import sys
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import field, fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from benchmarks import _results
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -49,7 +55,9 @@ class Table:
     def __init__(self, *columns: str, title: str = "", optional: Collection[str] = ()) -> None:
         self.columns = columns
         self.optional = optional
+        self.title = title
         self.rows = 0
+        self.cells: list[list[str]] = []
         self.problems: list[str] = []
         self.lines: list[str] = []
         Table.made.append(self)
@@ -63,6 +71,7 @@ class Table:
         """Print one row; of a peer that failed, `complete` is not asked for."""
         texts = [str(cell) for cell in cells]
         self._print("| " + " | ".join(texts) + " |")
+        self.cells.append(texts)
         self.rows += 1
         for column, text in zip(self.columns, texts, strict=True):
             if complete and column not in self.optional and _LACKING.fullmatch(text):
@@ -84,12 +93,19 @@ class Table:
 
 
 _skipped: list[str] = []
+_collections: list[str] = []  # real ones that were read
 
 
 def skip(reason: str) -> None:
     """Leave a part out, and say why in the end."""
     if reason not in _skipped:
         _skipped.append(reason)
+
+
+def reads(collection: str) -> None:
+    """Note that a real collection is read, for stored results."""
+    if collection not in _collections:
+        _collections.append(collection)
 
 
 def need(there: object, reason: str) -> None:
@@ -113,7 +129,8 @@ def option(default: Any, *, positional: bool = False, choices: Sequence[str] | N
 
 def run(main: Callable[[Form], None], full: Form, short: Form, about: str | None) -> NoReturn:
     """Run a benchmark as its command line asks, check its tables, and end the process."""
-    attempt(lambda: main(_parsed(full, short, about)))
+    options, name = _parsed(full, short, about)
+    attempt(lambda: main(options))
     problems = [problem for table in Table.made for problem in table.checked()]
     if not Table.made and not _skipped:
         problems.append("no table was printed")
@@ -122,14 +139,39 @@ def run(main: Callable[[Form], None], full: Form, short: Form, about: str | None
     if _skipped:
         whole = not any(table.rows for table in Table.made)
         print(f"\n{SKIPPED if whole else IN_PART}{'; '.join(_skipped)}")
+    if name and not problems:
+        _store(name)
     sys.exit(1 if problems else 0)
 
 
-def _parsed(full: Form, short: Form, about: str | None) -> Form:
+def _store(name: str) -> None:
+    keys = _results.slugs([table.title for table in Table.made])
+    tables = {
+        key: (table.columns, table.cells) for key, table in zip(keys, Table.made, strict=True)
+    }
+    words = [Path(sys.argv[0]).stem, *sys.argv[1:]]
+    at = words.index("--store")
+    words[at : at + 2 if words[at + 1 :][:1] == [name] else at + 1] = []
+    data = ", ".join(_collections) or "simulated"
+    path = _results.store(name, "python -m benchmarks." + shlex.join(words), data, tables)
+    print(f"\nstored: {path.relative_to(_results.ROOT)}")
+
+
+def _parsed(full: Form, short: Form, about: str | None) -> tuple[Form, str]:
+    """The options, and the name to store tables under."""
     parser = argparse.ArgumentParser(
         description=about, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--short", action="store_true", help="the smallest form, in seconds")
+    own = Path(sys.argv[0]).stem
+    parser.add_argument(
+        "--store",
+        nargs="?",
+        const=own,
+        default="",
+        metavar="NAME",
+        help=f"keep the tables for the documentation, as {own} or another name",
+    )
     for each in fields(full):
         default = getattr(full, each.name)
         settings: dict[str, Any] = {
@@ -148,6 +190,9 @@ def _parsed(full: Form, short: Form, about: str | None) -> Form:
         dashes = "" if each.metadata.get("positional") else "--"
         parser.add_argument(dashes + each.name.replace("_", "-" if dashes else "_"), **settings)
     given = vars(parser.parse_args())
+    name: str = given.pop("store")
+    if name and given["short"]:
+        parser.error("figures of the short form mean nothing: --store without --short")
     form = short if given.pop("short") else full
     for each in fields(full):
         value = given[each.name]
@@ -160,7 +205,7 @@ def _parsed(full: Form, short: Form, about: str | None) -> Form:
         if unknown:
             parser.error(f"no {each.name} {' '.join(unknown)}; there are: {' '.join(choices)}")
         form = replace(form, **{each.name: value})
-    return form
+    return form, name
 
 
 def _words(value: object) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 import qrowd as q
-from benchmarks._benchmark import need, skip
+from benchmarks._benchmark import need, reads, skip
 from qrowd.data.index import Index
 from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels
@@ -38,6 +38,7 @@ def there(name: str) -> bool:
 
 def folder(name: str) -> Path:
     """The folder of a real collection; where it is absent, the part that needs it is skipped."""
+    reads(name)
     need(there(name), f"no {name} in {FOLDER} (QROWD_DATA names the folder of real collections)")
     return FOLDER / name
 

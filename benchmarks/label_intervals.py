@@ -1,6 +1,6 @@
 """Do the intervals of merged labels' accuracy and kappa hold the truth, and stay where they can be?
 
-python -m benchmarks.label_intervals             prints the table of docs/comparing.md
+python -m benchmarks.label_intervals             prints the table of docs/evidence/comparing.md
 
 Labels are right with a probability that differs from topic to topic (beta, so that errors of a
 topic's pairs correlate by `within`) about a true accuracy. 30 % of the pairs are relevant. The

@@ -1,7 +1,7 @@
 """How right is each judgement-level method on real crowds, beside crowd-kit?
 
     QROWD_DATA=... QROWD_PEERS=... python -m benchmarks.merging_accuracy
-        [--sets a b] [--cap 300] [--jobs 1] [--write docs/choosing-tables.md]
+        [--sets a b] [--cap 300] [--jobs 1] [--store]
 
 Each set is merged without gold, and with the gold of a random half of its topics given (seed 7; of
 its pairs, where there is one topic only); what was given is never scored. Every registered method
@@ -13,8 +13,7 @@ figures, and of its lead over the majority vote.
 `QROWD_DATA` names the folder of the sets, `QROWD_PEERS` an interpreter that has crowd-kit 1.4.2. A
 fit of crowd-kit is a process of its own that ends after `--cap` seconds of CPU, `--jobs` of them at
 a time beside ours; what it fails with stands in its row. Rows are told on stderr as they come, a
-table is printed as soon as it is complete, and at the end the sets side by side. `--write` makes
-the page of the documentation that holds all of these tables.
+table is printed as soon as it is complete, and at the end the sets side by side.
 """
 
 from __future__ import annotations
@@ -48,11 +47,6 @@ TITLES = {
     "auc": "Area under the ROC curve",
     "log_loss": f"Log loss (clipped at {CLIP:g})",
 }
-PAGE = """# Which method: all figures
-
-Written by `python -m benchmarks.merging_accuracy --write docs/choosing-tables.md`, from one run.
-[Which method, when](choosing.md) says what to make of it. The best figure of a set is in bold.
-"""
 NO_GOLD, HALF = "without gold", "half of the gold given"
 OPTIONS = (
     "ds(prior='topic')",
@@ -85,7 +79,6 @@ class Options:
     sets: tuple[str, ...] = tuple(CROWDS)
     cap: int = 300  # CPU seconds of a fit of crowd-kit
     jobs: int = 1  # fits of crowd-kit at a time
-    write: str = ""  # the page to write
     methods: tuple[str, ...] = ()  # ours; all of them, if none is named
     peers: tuple[str, ...] = PEER_METHODS
 
@@ -138,7 +131,6 @@ def main(options: Options) -> None:
     """Print two tables for each set, then all sets side by side."""
     names = present(options.sets)
     rows: dict[tuple[str, str], list[Row]] = {}
-    page: list[str] = []
     with ThreadPoolExecutor(options.jobs) as pool:
         waiting = [
             (name, task, [pool.submit(_theirs, peer, task) for peer in _peers(task, options)])
@@ -147,15 +139,10 @@ def main(options: Options) -> None:
         ]
         for name, task, theirs in waiting:
             if task.known is None:
-                page.append(_head(name, task))
-                print(f"\n{page[-1]}")
+                print(f"\n{_head(name, task)}")
             rows[name, task.title] = _rows(task, theirs, options)
-            page += _printed(task, rows[name, task.title])
-    side_by_side = _side_by_side(rows)
-    if options.write:
-        Path(options.write).write_text(
-            "\n".join([PAGE, *side_by_side, "## Set by set\n", *page]), encoding="utf-8"
-        )
+            _printed(name, task, rows[name, task.title])
+    _side_by_side(rows)
 
 
 def _tasks(name: str, cap: int) -> Iterator[Task]:
@@ -212,14 +199,13 @@ def _rows(task: Task, theirs: list[Future[Row]], options: Options) -> list[Row]:
     return _best_first(ours) + _best_first([_told(future.result()) for future in theirs])
 
 
-def _printed(task: Task, rows: list[Row]) -> list[str]:
+def _printed(name: str, task: Task, rows: list[Row]) -> None:
     """The table of a set, and its standard errors."""
     columns = [measure.replace("_", " ") for measure in MEASURES]
-    table = Table("method", *columns, "seconds", title=f"#### {task.title}")
+    table = Table("method", *columns, "seconds", title=f"#### {name}, {task.title}")
     for row in rows:
         table.row(*row.cells, complete=row.scores is not None)
     print(f"\n{errors(rows)}")
-    return [str(table), errors(rows)]
 
 
 def _told(row: Row) -> Row:
@@ -231,16 +217,13 @@ def _best_first(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: -row.scores["accuracy"] if row.scores else 1.0)
 
 
-def _side_by_side(rows: dict[tuple[str, str], list[Row]]) -> list[str]:
+def _side_by_side(rows: dict[tuple[str, str], list[Row]]) -> None:
     """One table for each measure that compares methods: a column for each set."""
-    tables = []
     for title in (NO_GOLD, HALF):
         by_set = {name: own for (name, when), own in rows.items() if when == title}
         for measure, heading in TITLES.items():
             table = Table("method", *by_set, title=f"## {heading}, {title}")
             _compare(table, measure, list(by_set.values()))
-            tables.append(str(table))
-    return tables
 
 
 def _compare(table: Table, measure: str, sets: list[list[Row]]) -> None:

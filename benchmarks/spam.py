@@ -1,6 +1,6 @@
 """How well spammers are found: ROC curves on crowds whose spammers are known.
 
-python -m benchmarks.spam                       prints the tables of docs/quality.md
+python -m benchmarks.spam                       prints the tables of docs/evidence/trust.md
 python -m benchmarks.spam --figures docs/figures
                                                 also draws its ROC curves
 

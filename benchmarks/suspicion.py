@@ -1,6 +1,6 @@
 """Whom suspected types accuse, and whom they find: on crowds whose assessors are known.
 
-python -m benchmarks.suspicion              prints the table of docs/quality.md
+python -m benchmarks.suspicion              prints the tables of docs/evidence/trust.md
 
 Good crowds are of good assessors only; in mixed ones three in ten are spammers (12 % random with a
 coin of their own, 6 % always yes, 6 % always no, 6 % repeat a pattern), the others are good (40 %),

@@ -1,14 +1,18 @@
-"""Write the reference pages: methods, measures and rules from the registry, commands from click.
+"""Write the reference pages: one for each method, measure, rule and group of commands, one each for
+the keys of plans, the formats of files, the HTTP interface and the library.
 
-python docs/generate.py        writes docs/reference/*.md
+python docs/generate.py        writes docs/reference/*/*.md
 """
 
 from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator
+import shutil
+import tempfile
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -16,64 +20,81 @@ import qrowd
 from qrowd import registry
 from qrowd.cli.campaign.office import ActCommand
 from qrowd.cli.main import command as qrowd_command
+from qrowd.cli.method_commands import USUAL, VERBS
+from qrowd.io.roles import SYNONYMS
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent / "reference"
 TITLES = {
     "method": (
         "Methods",
         "Ways to merge what assessors say. In the library `qrowd.get('name(parameter=value)')` or "
         "the class; on the command line `qrowd merge name --parameter value`, and for those that "
-        "merge scores (AWARE) `qrowd aware name`. [What of the papers is here](../papers.md).",
+        "merge scores (AWARE) `qrowd aware name`. [Which one to use](../../explanation/methods.md)"
+        "; [what of the papers is here](../../evidence/papers.md).",
     ),
     "measure": (
         "Measures",
         "Numbers of a ranking. In the library `qrowd.AP`, `qrowd.nDCG @ 20`; on the command line "
-        "`-m AP -m nDCG@20`; parameters in brackets: `RBP(p=0.5)`.",
+        "`-m AP -m nDCG@20`; parameters in brackets: `RBP(p=0.5)`. "
+        "[How they are computed](../../explanation/scores.md).",
     ),
-    "rule": ("Screening rules", "Reasons to doubt an assessor, for `qrowd.screen`."),
+    "rule": (
+        "Screening rules",
+        "Reasons to doubt an assessor, for `qrowd.screen` and `qrowd quality --screen`. "
+        "[What screening does](../../explanation/trust.md).",
+    ),
 }
 
 
 def main() -> None:
-    """Write all pages."""
-    folder = HERE / "reference"
-    folder.mkdir(exist_ok=True)
+    """Write all pages; those of before go first."""
+    for folder in FOLDER.glob("*/"):
+        shutil.rmtree(folder)
+    for name, text in pages().items():
+        path = FOLDER / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def pages() -> dict[str, str]:
+    """The text of each page, by its place in the folder `reference`."""
+    made = {}
     for kind in TITLES:
-        path = folder / f"{kind}s.md"
-        path.unlink(missing_ok=True)
-        if registry.cards(kind):
-            path.write_text(registry_page(kind), encoding="utf-8")
-    (folder / "cli.md").write_text(command_page(), encoding="utf-8")
-    (folder / "library.md").write_text(library_page(), encoding="utf-8")
-    (folder / "plan.md").write_text(plan_page(), encoding="utf-8")
+        cards = registry.cards(kind)
+        made[f"{kind}s/index.md"] = registry_page(kind)
+        made |= {f"{kind}s/{name}.md": card_page(card) for name, card in cards.items()}
+    made["commands/index.md"] = commands_page()
+    for group in _groups():
+        made[f"commands/{group}.md"] = command_page(group)
+    made["plan/index.md"] = plan_page()
+    made["columns/index.md"] = columns_page()
+    made["python/index.md"] = library_page()
+    http = http_page()
+    return made | ({"http/index.md": http} if http else {})
 
 
 # --- methods, measures, rules ---------------------------------------------------------------------
 
 
 def registry_page(kind: str) -> str:
-    """One heading per card."""
+    """All cards of a kind, each with a link to its page."""
     title, about = TITLES[kind]
     cards = registry.cards(kind).values()
-    index = "\n".join(f"| [`{c.id}`](#{slug(c.id)}) | {c.summary} | {c.paper} |" for c in cards)
+    index = "\n".join(f"| [`{c.id}`]({c.id}.md) | {c.summary} | {c.paper} |" for c in cards)
     table = f"| {kind} | what it is | source |\n|---|---|---|\n{index}"
-    return "\n\n".join([f"# {title}", about, table, *map(_section, cards)]) + "\n"
+    return "\n\n".join([f"# {title}", about, table]) + "\n"
 
 
-def slug(id: str) -> str:
-    """The anchor of a card."""
-    return id.lower()
-
-
-def _section(card: registry.Card) -> str:
-    head = f"## `{card.id}` {{ #{slug(card.id)} }}"
-    facts = [f"`qrowd.{card.cls.__name__}`" if card.kind != "measure" else f"`qrowd.{card.id}`"]
-    facts.append(card.paper)
+def card_page(card: registry.Card) -> str:
+    """The page of a card: where it comes from, what it says of itself, its parameters."""
+    name = card.id if card.kind == "measure" else card.cls.__name__
+    facts = [f"[{TITLES[card.kind][0]}](index.md)", f"`qrowd.{name}`", card.paper]
     facts += [f"needs {', '.join(card.needs)}"] if card.needs else []
     facts += [f"profits from {', '.join(card.uses)}"] if card.uses else []
     aliases = [f"`{alias}` is `{full}`" for alias, full in card.aliases]
-    parts = [head, " · ".join(facts), markdown_of(card.cls), _parameters(card)]
-    return "\n\n".join([*parts, "Also: " + ", ".join(aliases) if aliases else ""]).strip()
+    parts = [f"# `{card.id}`", " · ".join(facts), markdown_of(card.cls), _parameters(card)]
+    parts += ["Also: " + ", ".join(aliases)] if aliases else []
+    return "\n\n".join(parts) + "\n"
 
 
 def _parameters(card: registry.Card) -> str:
@@ -93,7 +114,7 @@ def plan_page() -> str:
     parts = [
         "# The plan of a campaign",
         "A TOML file; every key has a default. `[files]` paths are "
-        "relative to the plan. [Collecting judgements](../collecting.md) tells how it is used.",
+        "relative to the plan. [Campaigns](../campaigns.md) tells what follows from it.",
     ]
     for name, kind in sections().items():
         rows = [
@@ -103,6 +124,22 @@ def plan_page() -> str:
         table = ["| key | default | values | meaning |", "|---|---|---|---|", *rows]
         parts += [f"## `[{name}]`", inspect.getdoc(kind) or "", "\n".join(table)]
     return "\n\n".join(parts) + "\n"
+
+
+def columns_page() -> str:
+    """Under which names columns of tables are recognised."""
+    rows = [
+        f"| `{name}` | {' '.join(f'`{word}`' for word in words.split() if word != name)} |"
+        for name, words in SYNONYMS.items()
+        if len(words.split()) > 1
+    ]
+    about = (
+        "Columns of tables are recognised under these names, in upper or lower case, with blanks, "
+        "hyphens or dots for underscores. Others are named by `--columns`: "
+        "[files](../formats.md#judgements) tells how."
+    )
+    table = "\n".join(["| column | may also be called |", "|---|---|", *rows])
+    return f"# Names of columns\n\n{about}\n\n{table}\n"
 
 
 def _cell(text: str) -> str:
@@ -149,19 +186,62 @@ def _with_children(
                 yield from _with_children(child, found, context)
 
 
-def command_page() -> str:
-    """One heading per command."""
+def _groups() -> dict[str, list[tuple[str, click.Command, click.Context]]]:
+    """All commands by their first word."""
+    groups: dict[str, list[tuple[str, click.Command, click.Context]]] = {}
+    for path, verb, context in verbs():
+        groups.setdefault(path.split()[0], []).append((path, verb, context))
+    return groups
+
+
+def commands_page() -> str:
+    """All commands that stand after `qrowd`, each with a link to its page."""
     about = inspect.cleandoc(qrowd_command.help or "")
-    sections = [_command(path, verb, context) for path, verb, context in verbs()]
-    return "\n\n".join(["# Commands", about, *sections]) + "\n"
+    firsts = [(name, commands[0][1]) for name, commands in _groups().items()]
+    rows = [
+        f"| [`{name}`]({name}.md) | {_cell(verb.get_short_help_str(200))} |"
+        for name, verb in firsts
+    ]
+    table = "\n".join(["| command | what it does |", "|---|---|", *rows])
+    return "\n\n".join(["# Commands", about, table]) + "\n"
 
 
-def _command(path: str, verb: click.Command, context: click.Context) -> str:
-    anchor = path.replace(" ", "-")
+def command_page(group: str) -> str:
+    """A command with those under it; what all methods of a group take is said once."""
+    commands = _groups()[group]
+    level = {verb: level for level, verb in VERBS.items()}.get(group)
+    shared: set[tuple[str, str]] = set()
+    if level:
+        usual = next((v, c) for path, v, c in commands if path == f"{group} {USUAL[level]}")
+        own = {param.name for param in registry.get(USUAL[level]).card.params}
+        shared = set(_records(*usual, without=own))
+    parts = ["[Commands](index.md)"]
+    for path, verb, context in commands:
+        records = [each for each in _records(verb, context) if each not in shared]
+        parts.append(_command(path, verb, context, records, method=bool(level) and " " in path))
+        if path == group and shared:
+            parts.append("Every method takes these; each has its own below.")
+            parts.append(_table("option", sorted(shared)))
+    return "\n\n".join([f"# `qrowd {group}`", *parts]) + "\n"
+
+
+def _command(
+    path: str,
+    verb: click.Command,
+    context: click.Context,
+    records: list[tuple[str, str]],
+    method: bool,
+) -> str:
     usage = " ".join(["qrowd", path, *verb.collect_usage_pieces(context)])
-    parts = [f"## `{path}` {{ #{anchor} }}", _help(verb), f"```text\n{usage}\n```"]
-    acts = _table("act", verb.acts()) if isinstance(verb, ActCommand) else ""
-    return "\n\n".join(filter(None, [*parts, acts, _options(verb, context)]))
+    name = path.rpartition(" ")[2]
+    parts = [
+        f"## `{path}` {{ #{path.replace(' ', '-')} }}",
+        f"The method [`{name}`](../methods/{name}.md)." if method else _help(verb),
+        f"```text\n{usage}\n```",
+        _table("act", verb.acts()) if isinstance(verb, ActCommand) else "",
+        _table("option", records),
+    ]
+    return "\n\n".join(filter(None, parts))
 
 
 def _help(verb: click.Command) -> str:
@@ -173,9 +253,11 @@ def _help(verb: click.Command) -> str:
     )
 
 
-def _options(verb: click.Command, context: click.Context) -> str:
-    records = [record for p in verb.get_params(context) if (record := p.get_help_record(context))]
-    return _table("option", records)
+def _records(
+    verb: click.Command, context: click.Context, without: Collection[str | None] = ()
+) -> list[tuple[str, str]]:
+    params = [param for param in verb.get_params(context) if param.name not in without]
+    return [record for param in params if (record := param.get_help_record(context))]
 
 
 def _table(noun: str, records: list[tuple[str, str]]) -> str:
@@ -196,8 +278,11 @@ def library_page() -> str:
         for name, thing in things.items()
         if not inspect.isclass(thing) and not inspect.isfunction(thing)
     ]
-    about = "`import qrowd as q`. Methods, measures and rules have their own pages."
-    parts = ["# Library", about, "## Verbs", *verbs, "## Nouns", *nouns, "## Values", *values]
+    about = (
+        "`import qrowd as q`. [Methods](../methods/index.md), [measures](../measures/index.md) and "
+        "[rules](../rules/index.md) have their own pages."
+    )
+    parts = ["# Python", about, "## Verbs", *verbs, "## Nouns", *nouns, "## Values", *values]
     return "\n\n".join(parts) + "\n"
 
 
@@ -209,6 +294,44 @@ def _verb(name: str, thing: object) -> str:
     assert callable(thing)
     signature = f"```python\nq.{name}{inspect.signature(thing)}\n```"
     return f"### `{name}`\n\n{signature}\n\n{markdown_of(thing)}"
+
+
+# --- the HTTP interface ---------------------------------------------------------------------------
+
+
+def http_page() -> str:
+    """Every operation, as the server describes it; nothing without the extra `serve`."""
+    try:
+        from qrowd.web.app import make_app
+        from qrowd.web.settings import Settings
+    except ImportError:
+        return ""
+    with tempfile.TemporaryDirectory() as folder:
+        app = make_app(Settings.of_folder(Path(folder)))
+        described = app.openapi()
+        app.state.store.close()
+    parts = ["# HTTP interface", described["info"]["description"]]
+    parts.append("A server has the same with every field, for programs, at `/api/openapi.json`.")
+    groups: dict[str, list[str]] = {}
+    for path, operations in described["paths"].items():
+        for method, operation in operations.items():
+            group = path.removeprefix("/api/").removeprefix("campaigns/{name}/").split("/")[0]
+            groups.setdefault(group, []).append(_operation(method, path, operation))
+    for group, rows in sorted(groups.items()):
+        table = ["| operation | what it does | fields |", "|---|---|---|", *rows]
+        parts += [f"## {group}", "\n".join(table)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
+    asked = [p["name"] for p in operation.get("parameters", ()) if p["in"] == "query"]
+    bodies = operation.get("requestBody", {}).get("content", {}).values()
+    asked += [
+        body["schema"]["$ref"].rpartition("/")[2] for body in bodies if "$ref" in body["schema"]
+    ]
+    about = operation.get("description") or operation.get("summary", "")
+    names = ", ".join(f"`{name}`" for name in asked)
+    return f"| `{method.upper()} {path}` | {_cell(about)} | {names} |"
 
 
 if __name__ == "__main__":

@@ -1,34 +1,91 @@
-"""How mkdocs builds these pages: their order, and equations as MathML, so that no script is loaded.
+"""How mkdocs builds these pages: their order, figures from stored results, equations as MathML.
 
 `pymdownx.arithmatex` marks what stands between dollars; here it becomes MathML, which browsers draw
 by themselves, also offline.
+
+On a page, `{{ table NAME }}` is a stored table, and `{{ NAME; ROW; COLUMN }}` one cell of it, with
+a link to the table: `benchmarks/_results.py` has the names.
 """
 
 from __future__ import annotations
 
 import html
+import posixpath
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
 import latex2mathml.converter
 
-FIRST = ("index", "tutorial", "formats", "choosing", "measures", "comparing", "uncertainty")
-LAST = ("benchmarks", "architecture")
-REFERENCE = ("methods", "measures", "rules", "cli", "library")
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+from benchmarks import _results  # noqa: E402
+
+KINDS = {
+    "tutorials": "Tutorials",
+    "how-to": "How to",
+    "explanation": "Explanation",
+    "reference": "Reference",
+    "evidence": "Evidence",
+}
+FIRST = {
+    "tutorials": ("ranking", "campaign", "language-model"),
+    "explanation": ("methods", "scores", "uncertainty"),
+    "reference": (
+        "methods/index",
+        "measures/index",
+        "rules/index",
+        "commands/index",
+        "formats",
+        "columns/index",
+        "plan/index",
+        "campaigns",
+        "organiser",
+        "judging",
+        "http/index",
+        "server",
+        "python/index",
+    ),
+    "evidence": ("index",),
+}
+# of Material's files: maps for debugging, and searching in other languages than these pages are in
+UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*.js")
 _MARKED = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
+_INSERTED = re.compile(r"\{\{ (?:table (?P<table>\S+)|(?P<cell>[^{}]+;[^{}]+;[^{}]+)) \}\}")
 
 
 def on_config(config: Any) -> Any:
-    """List all pages in reading order, those without a place by name."""
+    """The kinds of pages one after the other; within a kind those of FIRST, then by name."""
     folder = Path(config["docs_dir"])
-    found = sorted(path.stem for path in folder.glob("*.md"))
-    middle = [name for name in found if name not in (*FIRST, *LAST)]
-    pages = [name for name in (*FIRST, *middle, *LAST) if name in found]
-    there = [name for name in REFERENCE if (folder / "reference" / f"{name}.md").exists()]
-    reference = {"Reference": [f"reference/{name}.md" for name in there]}
-    config["nav"] = [*(f"{name}.md" for name in pages), *([reference] if there else [])]
+    nav: list[Any] = ["index.md"]
+    for kind, title in KINDS.items():
+        names = [path.stem for path in sorted((folder / kind).glob("*.md"))]
+        names += [
+            f"{path.parent.name}/index" for path in sorted((folder / kind).glob("*/index.md"))
+        ]
+        first = [name for name in FIRST.get(kind, ()) if name in names]
+        names = [*first, *(name for name in names if name not in first)]
+        if names:
+            nav.append({title: [f"{kind}/{name}.md" for name in names]})
+    others = [path.name for path in sorted(folder.glob("*.md")) if path.stem != "index"]
+    config["nav"] = [*nav, *others]
     return config
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Tables and figures from stored results."""
+    return _INSERTED.sub(lambda match: inserted(match, page.file.src_uri), markdown)
+
+
+def inserted(match: re.Match[str], page: str) -> str:
+    """What stands for a mark on this page."""
+    if match["table"]:
+        return _results.markdown(match["table"])
+    name, row, column = (part.strip() for part in match["cell"].split(";"))
+    target = _results.page_of(name)
+    link = posixpath.relpath(f"evidence/{target}.md", posixpath.dirname(page) or ".")
+    return f"[{_results.cell(name, row, column)}]({link}#{_results.anchor(name)})"
 
 
 def on_page_content(content: str, **_: Any) -> str:
@@ -39,3 +96,18 @@ def on_page_content(content: str, **_: Any) -> str:
 def _mathml(found: re.Match[str]) -> str:
     display = "block" if found[2] == "[" else "inline"
     return str(latex2mathml.converter.convert(html.unescape(found[3]).strip(), display=display))
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Without the blanks that templates leave at the beginnings of lines."""
+    parts = re.split(r"(<pre.*?</pre>)", output, flags=re.DOTALL)
+    parts[::2] = [re.sub(r"\s*\n\s*", "\n", part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def on_post_build(config: Any) -> None:
+    """Leave out files that no page loads."""
+    site = Path(config["site_dir"])
+    for pattern in UNUSED:
+        for path in site.glob(pattern):
+            path.unlink()

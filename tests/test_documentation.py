@@ -15,6 +15,7 @@ import pytest
 
 import qrowd
 from qrowd import registry
+from qrowd.io.roles import SYNONYMS
 
 WITH_EXTRAS = {"report": "matplotlib", "tfidf": "sklearn", "contradictions": "sklearn"}
 ROOT = Path(__file__).parents[1]
@@ -42,10 +43,13 @@ def _documented() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", registry.KINDS)
-def test_each_card_has_its_heading_and_parameters(kind: str) -> None:
-    page = generate.registry_page(kind)
+def test_each_card_has_its_page_and_parameters(kind: str) -> None:
+    index = generate.registry_page(kind)
+    pages = generate.pages()
     for card in registry.cards(kind).values():
-        assert len(re.findall(rf"^## `{re.escape(card.id)}` ", page, re.MULTILINE)) == 1
+        assert index.count(f"| [`{card.id}`]({card.id}.md) |") == 1
+        page = pages[f"{kind}s/{card.id}.md"]
+        assert page.startswith(f"# `{card.id}`\n")
         assert all(f"| `{parameter.name}` |" in page for parameter in card.params)
 
 
@@ -55,9 +59,31 @@ def test_each_public_name_has_its_heading() -> None:
 
 
 def test_each_command_has_its_heading() -> None:
-    page = generate.command_page()
     for path, _, _ in generate.verbs():
+        page = generate.command_page(path.split()[0])
         assert len(re.findall(rf"^## `{path}` ", page, re.MULTILINE)) == 1
+
+
+def test_options_of_every_method_are_said_once() -> None:
+    page = generate.command_page("merge")
+    for option in ("--gold FILE", "--probabilities FILE"):
+        assert page.count(f"| `{option}` |") == 1
+    own = page[page.index("## `merge ds`") : page.index("## `merge ebcc`")]
+    assert "| `--smoothing" in own
+
+
+def test_each_operation_of_the_interface_has_its_row() -> None:
+    pytest.importorskip("fastapi", reason="the interface needs the extra `serve`")
+    page = generate.pages()["http/index.md"]
+    assert "| `POST /api/campaigns/{name}/acts` |" in page
+    assert page.count("| `") > 80
+
+
+def test_the_page_of_columns_lists_every_synonym() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (`.*`) \|$", generate.columns_page(), flags=re.MULTILINE)
+    listed = {name: {name, *re.findall(r"`(\w+)`", others)} for name, others in rows}
+    known = {name: {name, *words.split()} for name, words in SYNONYMS.items()}
+    assert listed == {name: words for name, words in known.items() if len(words) > 1}
 
 
 def test_a_new_method_appears_by_itself() -> None:
@@ -70,10 +96,9 @@ def test_a_new_method_appears_by_itself() -> None:
         def fit(self) -> None: ...
 
     try:
-        page = generate.registry_page("method")
+        page = generate.pages()["methods/dummy-doc.md"]
     finally:
         registry.forget("dummy-doc")
-    assert "## `dummy-doc` { #dummy-doc }" in page
     assert "| `size` | `1` | a whole number at least 1 | how large |" in page
     assert DummyDoc.__doc__ is not None
     assert DummyDoc.__doc__ in page
@@ -85,10 +110,9 @@ def test_a_new_measure_appears_by_itself() -> None:
         """A dummy that measures nothing."""
 
     try:
-        page = generate.registry_page("measure")
+        page = generate.pages()["measures/DummyDoc.md"]
     finally:
         registry.forget("DummyDoc", "measure")
-    assert "## `DummyDoc` { #dummydoc }" in page
     assert DummyMeasure.__doc__ is not None
     assert DummyMeasure.__doc__ in page
 

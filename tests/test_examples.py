@@ -22,7 +22,7 @@ import qrowd as q
 from qrowd.cli.main import main
 
 ROOT = Path(__file__).parents[1]
-A_MODEL = "docs/language-model.md"
+A_MODEL = "docs/tutorials/language-model.md"
 pytestmark = pytest.mark.usefixtures("quick_demo")
 
 
@@ -88,7 +88,9 @@ def test_there_is_an_example_of_every_command() -> None:
     assert listed >= set(command.list_commands(None))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md", "docs/from-other-tools.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/tutorials/ranking.md", "docs/how-to/from-other-tools.md"]
+)
 def test_commands_of_pages_run_one_after_the_other(
     page: str,
     tmp_path: Path,
@@ -143,7 +145,8 @@ def test_a_language_model_and_200_labels(
 
 
 def _pages_with_code() -> list[str]:
-    pages = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+    written = [path for folder in ("docs", "docs/*") for path in ROOT.glob(f"{folder}/*.md")]
+    pages = ["README.md", *sorted(path.relative_to(ROOT).as_posix() for path in written)]
     pages.remove(A_MODEL)  # whose code works on what its commands wrote
     return [page for page in pages if "import qrowd as q" in "".join(_blocks(page, "python"))]
 

@@ -135,7 +135,7 @@ def test_one_declaration_is_a_measure(dummy: type) -> None:
     assert spec.loader is not None
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
-    assert "## `Length` " in generate.registry_page("measure")
+    assert "measures/Length.md" in generate.pages()
 
 
 @pytest.mark.parametrize(

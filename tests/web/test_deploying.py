@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import httpx
 else:
     httpx = pytest.importorskip("httpx")
-PAGE = Path(__file__).parents[2] / "docs" / "deploying.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "server.md"
 LOGIN, PASSWORD, TOKEN = "zwetschgenbaum", "a long password", "a-monitoring-token-2718281828"
 
 

@@ -1,0 +1,189 @@
+"""Stored results: what a benchmark printed, kept with how it was made, for the documentation.
+
+`python -m benchmarks.NAME --store` writes `benchmarks/results/NAME.json`, `--store OTHER` another
+name (one run is one file). A file has
+
+    command, data, date, machine (cores, memory, Python)
+    sources  the files of qrowd and of the benchmarks that the run had loaded, with hashes; empty if
+             the run was before results were stored, and its tables were carried over by hand
+    page     the page of docs/evidence on which its tables stand
+    tables   by name: columns, rows
+
+A table is called `NAME`, or `NAME.TABLE` where a file has several. A result is stale when one of
+its sources has changed since, or when it has none: `python -m benchmarks --stale` lists these.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+FOLDER = Path(__file__).parent / "results"
+OURS = ("src/qrowd", "benchmarks")
+BY_HAND = "recorded by hand from a run of that time, before results were stored"
+
+
+def store(name: str, command: str, data: str, tables: dict[str, tuple[Any, Any]]) -> Path:
+    """Write what a run printed; the tables are columns and rows, by name."""
+    path = FOLDER / f"{name}.json"
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    result = {
+        "command": command,
+        "data": data,
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": _machine(),
+        "page": before.get("page", name),
+        "sources": {str(file): _hash(ROOT / file) for file in _loaded()},
+        "tables": {key: {"columns": c, "rows": r} for key, (c, r) in tables.items()},
+    }
+    FOLDER.mkdir(exist_ok=True)
+    path.write_text(dumps(result), encoding="utf-8")
+    return path
+
+
+def dumps(result: dict[str, Any]) -> str:
+    """A result as text, a row of a table on each line."""
+    head = {key: value for key, value in result.items() if key != "tables"}
+    parts = []
+    for name, table in result["tables"].items():
+        rows = [json.dumps(row, ensure_ascii=False) for row in table["rows"]]
+        columns = json.dumps(table["columns"], ensure_ascii=False)
+        parts.append(
+            f'  {json.dumps(name)}: {{"columns": {columns}, "rows": [\n   '
+            + ",\n   ".join(rows)
+            + "\n  ]}"
+        )
+    text = json.dumps(head, indent=1, ensure_ascii=False)[:-2]
+    return text + ',\n "tables": {\n' + ",\n".join(parts) + "\n }\n}\n"
+
+
+def stale() -> Iterator[str]:
+    """A line for each stored result that should be made again, and why."""
+    for path in sorted(FOLDER.glob("*.json")):
+        result = _read(path.stem)
+        changed = [f for f, known in result["sources"].items() if _hash(ROOT / f) != known]
+        if not result["sources"]:
+            yield f"{path.stem}: {BY_HAND} ({result['date']}); {result['command']}"
+        elif changed:
+            names = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" * (len(changed) > 3))
+            yield f"{path.stem}: changed since {result['date']}: {names}; {result['command']}"
+
+
+def names() -> list[str]:
+    """Of all stored tables."""
+    return [
+        path.stem if len(tables) == 1 else f"{path.stem}.{key}"
+        for path in sorted(FOLDER.glob("*.json"))
+        for tables in [_read(path.stem)["tables"]]
+        for key in tables
+    ]
+
+
+def page_of(name: str) -> str:
+    """The page on which a table stands."""
+    return str(_find(name)[0]["page"])
+
+
+def anchor(name: str) -> str:
+    """What a link to a table ends with."""
+    return name.replace(".", "-")
+
+
+def cell(name: str, row: str, column: str) -> str:
+    """One figure. A row is named by cells that it alone has, with `&` between them; an empty cell
+    at its beginning counts as the one above it.
+    """
+    table = _find(name)[1]
+    columns = [_plain(each) for each in table["columns"]]
+    wanted = [part.strip() for part in row.split("&")]
+    above: list[str] = []
+    found = []
+    for cells in table["rows"]:
+        cells = [_plain(each) for each in cells]
+        for at, text in enumerate(above):
+            if cells[at] or at >= len(cells) - 1:
+                break
+            cells[at] = text
+        above = cells
+        if all(part in cells for part in wanted):
+            found.append(cells)
+    if len(found) != 1 or columns.count(column) != 1:
+        raise LookupError(
+            f"{name}: {len(found)} rows have {row!r}, {columns.count(column)} columns are called "
+            f"{column!r}; there are {', '.join(columns)}"
+        )
+    return found[0][columns.index(column)]
+
+
+def markdown(name: str) -> str:
+    """A table, with how it was made."""
+    result, table = _find(name)
+    lines = ["| " + " | ".join(cells) + " |" for cells in [table["columns"], *table["rows"]]]
+    lines.insert(1, "|" + "---|" * len(table["columns"]))
+    told = "" if result["sources"] else f"; {BY_HAND}"
+    made = (
+        f"`{result['command']}` · {result['data']} · {result['date']} · {result['machine']}{told}"
+    )
+    return f'<a id="{anchor(name)}"></a>\n\n' + "\n".join(lines) + f"\n\n*{made}*\n{{ .made }}"
+
+
+def _find(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    stem, _, key = name.partition(".")
+    result = _read(stem)
+    tables = result["tables"]
+    if key not in tables and (key or len(tables) != 1):
+        raise LookupError(f"no stored table {name}; there are {', '.join(tables)}")
+    return result, tables[key] if key else next(iter(tables.values()))
+
+
+@cache
+def _read(name: str) -> dict[str, Any]:
+    path = FOLDER / f"{name}.json"
+    if not path.exists():
+        raise LookupError(f"no stored result {name}: benchmarks/results/{name}.json")
+    result: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return result
+
+
+def _plain(text: str) -> str:
+    return text.replace("**", "").strip()
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""
+
+
+def _loaded() -> list[Path]:
+    """Our files that this process has loaded."""
+    files = {
+        Path(file).resolve()
+        for module in list(sys.modules.values())
+        if (file := getattr(module, "__file__", None))
+    }
+    inside = [file.relative_to(ROOT) for file in files if file.is_relative_to(ROOT)]
+    return sorted(file for file in inside if file.as_posix().startswith(OURS))
+
+
+def _machine() -> str:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    return f"{os.cpu_count()} cores, {memory:.0f} GB, Python {platform.python_version()}"
+
+
+def slugs(titles: Sequence[str]) -> list[str]:
+    """A short name for each table of a run: its title, or its number."""
+    made: list[str] = []
+    for number, title in enumerate(titles, start=1):
+        words = re.findall(r"[a-z0-9]+", title.lower())[:5]
+        slug = "-".join(words)
+        made.append(slug if slug and slug not in made else str(number))
+    return made
