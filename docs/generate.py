@@ -11,6 +11,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +63,8 @@ def pages() -> dict[str, str]:
     for kind in TITLES:
         cards = registry.cards(kind)
         made[f"{kind}s/index.md"] = registry_page(kind)
-        made |= {f"{kind}s/{name}.md": card_page(card) for name, card in cards.items()}
+        if kind != "rule":  # these are few and short: all on one page
+            made |= {f"{kind}s/{name}.md": card_page(card) for name, card in cards.items()}
     made["commands/index.md"] = commands_page()
     for group in _groups():
         made[f"commands/{group}.md"] = command_page(group)
@@ -80,21 +82,26 @@ def registry_page(kind: str) -> str:
     """All cards of a kind, each with a link to its page."""
     title, about = TITLES[kind]
     cards = registry.cards(kind).values()
-    index = "\n".join(f"| [`{c.id}`]({c.id}.md) | {c.summary} | {c.paper} |" for c in cards)
-    table = f"| {kind} | what it is | source |\n|---|---|---|\n{index}"
-    return "\n\n".join([f"# {title}", about, table]) + "\n"
+    target = "#{}" if kind == "rule" else "{}.md"
+    rows = [f"| [`{c.id}`]({target.format(c.id)}) | {c.summary} | {c.paper} |" for c in cards]
+    table = "\n".join([f"| {kind} | what it is | source |", "|---|---|---|", *rows])
+    own = [f"## `{c.id}` {{ #{c.id} }}\n\n{_body(c)}" for c in cards if kind == "rule"]
+    return "\n\n".join([f"# {title}", about, table, *own]) + "\n"
 
 
 def card_page(card: registry.Card) -> str:
     """The page of a card: where it comes from, what it says of itself, its parameters."""
+    return f"# `{card.id}`\n\n[{TITLES[card.kind][0]}](index.md) · {_body(card)}\n"
+
+
+def _body(card: registry.Card) -> str:
     name = card.id if card.kind == "measure" else card.cls.__name__
-    facts = [f"[{TITLES[card.kind][0]}](index.md)", f"`qrowd.{name}`", card.paper]
+    facts = [f"`qrowd.{name}`", card.paper]
     facts += [f"needs {', '.join(card.needs)}"] if card.needs else []
     facts += [f"profits from {', '.join(card.uses)}"] if card.uses else []
     aliases = [f"`{alias}` is `{full}`" for alias, full in card.aliases]
-    parts = [f"# `{card.id}`", " · ".join(facts), markdown_of(card.cls), _parameters(card)]
-    parts += ["Also: " + ", ".join(aliases)] if aliases else []
-    return "\n\n".join(parts) + "\n"
+    parts = [" · ".join(facts), markdown_of(card.cls), _parameters(card)]
+    return "\n\n".join([*parts, "Also: " + ", ".join(aliases)] if aliases else parts)
 
 
 def _parameters(card: registry.Card) -> str:
@@ -194,8 +201,18 @@ def _groups() -> dict[str, list[tuple[str, click.Command, click.Context]]]:
     return groups
 
 
+@cache
+def common_options() -> dict[str, str]:
+    """Options that four groups of commands or more have, with the same meaning: said once."""
+    having: dict[tuple[str, str], set[str]] = {}
+    for path, verb, context in verbs():
+        for record in _records(verb, context):
+            having.setdefault(record, set()).add(path.split()[0])
+    return dict(sorted(record for record, groups in having.items() if len(groups) >= 4))
+
+
 def commands_page() -> str:
-    """All commands that stand after `qrowd`, each with a link to its page."""
+    """All commands that stand after `qrowd`, each with a link to its page; common options."""
     about = inspect.cleandoc(qrowd_command.help or "")
     firsts = [(name, commands[0][1]) for name, commands in _groups().items()]
     rows = [
@@ -203,7 +220,9 @@ def commands_page() -> str:
         for name, verb in firsts
     ]
     table = "\n".join(["| command | what it does |", "|---|---|", *rows])
-    return "\n\n".join(["# Commands", about, table]) + "\n"
+    common = "## Common options\n\nMany commands have these, with the same meaning."
+    options = _table("option", list(common_options().items()))
+    return "\n\n".join(["# Commands", about, table, common, options]) + "\n"
 
 
 def command_page(group: str) -> str:
@@ -221,8 +240,18 @@ def command_page(group: str) -> str:
         parts.append(_command(path, verb, context, records, method=bool(level) and " " in path))
         if path == group and shared:
             parts.append("Every method takes these; each has its own below.")
-            parts.append(_table("option", sorted(shared)))
+            parts.append(_options(sorted(shared)))
     return "\n\n".join([f"# `qrowd {group}`", *parts]) + "\n"
+
+
+def _options(records: list[tuple[str, str]]) -> str:
+    """A table of options; those that many commands have are only named."""
+    common = common_options()
+    own = [record for record in records if common.get(record[0]) != record[1]]
+    named = [names for names, meaning in records if common.get(names) == meaning]
+    said = ", ".join(f"`{names.split()[0].rstrip(',')}`" for names in named)
+    also = f"[Common options](index.md#common-options): {said}." if named else ""
+    return "\n\n".join(filter(None, [_table("option", own), also]))
 
 
 def _command(
@@ -239,7 +268,7 @@ def _command(
         f"The method [`{name}`](../methods/{name}.md)." if method else _help(verb),
         f"```text\n{usage}\n```",
         _table("act", verb.acts()) if isinstance(verb, ActCommand) else "",
-        _table("option", records),
+        _options(records),
     ]
     return "\n\n".join(filter(None, parts))
 

@@ -10,6 +10,7 @@ a link to the table: `benchmarks/_results.py` has the names.
 from __future__ import annotations
 
 import html
+import json
 import posixpath
 import re
 import sys
@@ -52,6 +53,8 @@ FIRST = {
 # of Material's files: maps for debugging, and searching in other languages than these pages are in
 UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*.js")
 _MARKED = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
+# figures that follow each other, as in the rows of a table
+_FIGURES = re.compile(r"(?:\s[-+±]?[\[\]\d.,%±–-]+(?=\s)){2,}")
 _INSERTED = re.compile(r"\{\{ (?:table (?P<table>\S+)|(?P<cell>[^{}]+;[^{}]+;[^{}]+)) \}\}")
 
 
@@ -102,12 +105,23 @@ def on_post_page(output: str, **_: Any) -> str:
     """Without the blanks that templates leave at the beginnings of lines."""
     parts = re.split(r"(<pre.*?</pre>)", output, flags=re.DOTALL)
     parts[::2] = [re.sub(r"\s*\n\s*", "\n", part) for part in parts[::2]]
-    return "".join(parts)
+    page = "".join(parts)
+    begin, end = page.find("<article"), page.find("</article>")
+    if begin < 0:
+        return page
+    around = [re.sub(r">\n<", "><", part) for part in (page[:begin], page[end:])]
+    return around[0] + page[begin:end] + around[1]
 
 
 def on_post_build(config: Any) -> None:
-    """Leave out files that no page loads."""
+    """Leave out files that no page loads, and from the search the figures of tables."""
     site = Path(config["site_dir"])
+    index = site / "search" / "search_index.json"
+    found = json.loads(index.read_text(encoding="utf-8"))
+    for entry in found["docs"]:
+        if entry["location"].startswith("evidence/"):
+            entry["text"] = _FIGURES.sub(" ", entry["text"])
+    index.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
     for pattern in UNUSED:
         for path in site.glob(pattern):
             path.unlink()

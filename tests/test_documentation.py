@@ -47,9 +47,10 @@ def test_each_card_has_its_page_and_parameters(kind: str) -> None:
     index = generate.registry_page(kind)
     pages = generate.pages()
     for card in registry.cards(kind).values():
-        assert index.count(f"| [`{card.id}`]({card.id}.md) |") == 1
-        page = pages[f"{kind}s/{card.id}.md"]
-        assert page.startswith(f"# `{card.id}`\n")
+        target = f"#{card.id}" if kind == "rule" else f"{card.id}.md"
+        assert index.count(f"| [`{card.id}`]({target}) |") == 1
+        page = index if kind == "rule" else pages[f"{kind}s/{card.id}.md"]
+        assert len(re.findall(rf"^##? `{re.escape(card.id)}`", page, re.MULTILINE)) == 1
         assert all(f"| `{parameter.name}` |" in page for parameter in card.params)
 
 
@@ -64,12 +65,24 @@ def test_each_command_has_its_heading() -> None:
         assert len(re.findall(rf"^## `{path}` ", page, re.MULTILINE)) == 1
 
 
-def test_options_of_every_method_are_said_once() -> None:
-    page = generate.command_page("merge")
-    for option in ("--gold FILE", "--probabilities FILE"):
-        assert page.count(f"| `{option}` |") == 1
-    own = page[page.index("## `merge ds`") : page.index("## `merge ebcc`")]
+def test_options_are_said_once() -> None:
+    merging, common = generate.command_page("merge"), generate.commands_page()
+    assert merging.count("| `--probabilities FILE` |") == 1
+    assert "| `--columns NAMES` |" not in merging
+    assert common.count("| `--columns NAMES` |") == 1
+    assert "`--columns`" in merging
+    own = merging[merging.index("## `merge ds`") : merging.index("## `merge ebcc`")]
     assert "| `--smoothing" in own
+
+
+def test_each_option_of_a_command_is_on_its_page() -> None:
+    missing = []
+    pages = {group: generate.command_page(group) for group in ("evaluate", "campaign", "rank")}
+    for path, verb, context in generate.verbs():
+        names = [record[0].split()[0].rstrip(",") for record in generate._records(verb, context)]
+        page = pages.get(path.split()[0])
+        missing += [(path, name) for name in names if page and f"`{name}" not in page]
+    assert missing == []
 
 
 def test_each_operation_of_the_interface_has_its_row() -> None:
