@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import click
 
@@ -21,7 +22,7 @@ from qrowd.rendering import counted, thousands
 
 if TYPE_CHECKING:
     from qrowd.asking.questions import Judge, Price
-    from qrowd.asking.session import Session
+    from qrowd.asking.session import Estimate, Session
 
 KEY = "QROWD_ASK_KEY"
 _HOLD_TEXT = (".jsonl", ".json", ".parquet")
@@ -147,27 +148,36 @@ def command(
       qrowd ask g.qrels --topics topics.xml --documents docs.jsonl --probe 20 \\
         --model NAME --prompt graded --prompt umbrela --requests batch.jsonl -o asked.jsonl
     """
-    from qrowd.asking.client import Limits
+    from qrowd.asking.client import Limits, shown_address
     from qrowd.asking.journal import Journal
     from qrowd.asking.probes import probe_items, save_probes
     from qrowd.asking.prompts import read_prompt
     from qrowd.asking.questions import Judge, items
     from qrowd.asking.session import Session
+    from qrowd.asking.session import requests as batch
 
     if sum(way is not None for way in (endpoint, requests, answers)) != 1:
         raise UsageError("give one of --endpoint, --requests and --answers")
     if not output.endswith(_HOLD_TEXT):
         raise UsageError(f"-o is a file that can hold texts: {', '.join(_HOLD_TEXT)}")
-    server, key = _server(endpoint), _key()
+    if not all(name.strip() for name in models):
+        raise UsageError("--model is the name by which the server knows it; got an empty one")
+    server, key = shown_address(endpoint) if endpoint is not None else None, _key()
     known, texts = q.read_topics(topics), q.read_documents(list(documents))
     read = [read_prompt(source, tuple(texts.others)) for source in prompts or ("graded",)]
     per_model = _prices(prices, models)
+    if cap is not None and math.isnan(cap):
+        raise UsageError("--cap is an amount of money; got nan")
     if cap is not None and None in per_model.values():
         without = next(model for model, price in per_model.items() if price is None)
         raise UsageError(f"--cap needs the price of {without}: --price IN,OUT of a million tokens")
     sizes = {prompt.documents for prompt in read}
     if len(sizes) > 1:
         raise UsageError("prompts about one document and about two need two commands")
+    scales = {(prompt.scale, prompt.relevant_from): prompt.name for prompt in read}
+    if len(scales) > 1:
+        two = " and ".join(list(scales.values())[:2])
+        raise UsageError(f"the prompts {two} have other grades; they need two commands")
     extra: dict[str, Any] = {"temperature": temperature, **_parameters(parameters)}
     if logprobs:
         extra |= {"logprobs": True, "top_logprobs": 20}
@@ -189,14 +199,18 @@ def command(
         if again:
             journal.forget_missing()
         session, made = Session(judges, asked, journal), Session(judges, probes, journal)
-        _say_estimate([session, made], cap)
+        estimates = [each.estimate() for each in (session, made)]
+        _say_estimate(estimates, cap)
         stopped, failed = "", None
         if requests:
-            lines = [line for each in (session, made) for line in each.requests()]
+            lines = list(batch(chain(session.open(), made.open()), journal, limits))
             Path(requests).write_text("".join(lines), encoding="utf-8")
             say(f"{counted(len(lines), 'question')} in {requests}; bring the answers by --answers")
+            left = sum(each.questions for each in estimates) - len(lines)
+            if left:
+                warn(f"{counted(left, 'question')} left out: no room below --cap or --most")
             if as_json:
-                show_json({"questions": len(lines), "requests": requests})
+                show_json({"questions": len(lines), "left_out": left, "requests": requests})
             return
         if answers:
             for each in (session, made):
@@ -204,15 +218,14 @@ def command(
                 if each.items:
                     say(f"{counted(taken, 'answer')} taken, {strangers} of no open question here")
         else:
-            expected = sum(each.estimate().cost for each in (session, made))
+            expected = sum(each.cost for each in estimates)
             if expected and cap is None and not yes:
                 click.confirm(
                     f"About {expected:.2f}, without a --cap. Go on?", abort=True, err=True
                 )
-            for each in (session, made):
+            for each, estimate in zip((session, made), estimates, strict=True):
                 if each.items and not stopped:
-                    number = each.estimate().questions
-                    progress = _Progress(number, cap)
+                    progress = _Progress(estimate.questions, cap)
                     try:
                         stopped = each.ask(endpoint or "", limits, key, progress)
                     except InputError as error:  # what was paid is saved first
@@ -237,22 +250,6 @@ def command(
                     "judgements": output,
                 }
             )
-
-
-def _server(endpoint: str | None) -> str | None:
-    """The address without a password that may be in it; an error if it is none."""
-    if endpoint is None:
-        return None
-    try:
-        parts = urlsplit(endpoint)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host = port = None
-        parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not host:
-        raise UsageError("--endpoint is an address such as http://127.0.0.1:8080/v1")
-    shown = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path}"
 
 
 def _key() -> str:
@@ -290,7 +287,7 @@ def _prices(given: Sequence[str], models: Sequence[str]) -> dict[str, Price | No
         model, _, numbers = text.rpartition("=")
         try:
             price = Price(*(float(part) for part in numbers.split(",")))
-            if price.asked < 0 or price.answered < 0:
+            if not (0 <= price.asked < math.inf and 0 <= price.answered < math.inf):
                 raise ValueError
         except (ValueError, TypeError):
             message = f"--price is two numbers, of a million tokens: 0.15,0.60; got {text!r}"
@@ -325,22 +322,24 @@ class _Progress:
         self.number, self.cap = number, cap
         self.started = self.shown = time.monotonic()
 
-    def __call__(self, done: int, spent: float) -> None:
+    def __call__(self, done: int, missing: int, spent: float) -> None:
         now = time.monotonic()
         if quiet() or (now - self.shown < _STEP and done < self.number):
             return
         self.shown = now
         left = (now - self.started) / done * (self.number - done)
         of = f" of {self.cap:g}" if self.cap is not None else ""
-        say(f"{thousands(done)} of {thousands(self.number)}, {spent:.4f}{of}, {left:.0f} s left")
+        less = f" ({thousands(missing)} missing)" if missing else ""
+        shown = f"{thousands(done)} of {thousands(self.number)}{less}"
+        say(f"{shown}, {spent:.4f}{of}, {left:.0f} s left")
 
 
-def _say_estimate(sessions: Sequence[Session], cap: float | None) -> None:
-    estimates = [session.estimate() for session in sessions]
+def _say_estimate(estimates: Sequence[Estimate], cap: float | None) -> None:
     number, tokens = sum(e.questions for e in estimates), sum(e.tokens for e in estimates)
     cost, cut = sum(e.cost for e in estimates), sum(e.cut for e in estimates)
     before = sum(e.answered for e in estimates)
-    money = f", about {cost:.4f}" if cost else ""
+    most = sum(e.most for e in estimates)
+    money = f", about {cost:.4f} and at most {most:.4f}" if cost else ""
     say(
         f"{thousands(number)} questions, about {thousands(tokens)} tokens{money}; {before} answered"
     )
@@ -358,6 +357,9 @@ def _save(session: Session, output: str) -> None:
 
 
 def _say_outcome(session: Session, stopped: str, cap: float | None) -> None:
+    prompt = session.judges[0].prompt
+    if prompt.documents == 1 and prompt.relevant_from > prompt.scale[1]:
+        say(f"relevant is grade {prompt.relevant_from} or more: --rel {prompt.relevant_from}")
     for why, number in session.missing().most_common():
         say(f"missing, {why}: {number}")
     first, of = session.first_place()
