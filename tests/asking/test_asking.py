@@ -145,12 +145,14 @@ def test_a_server_that_is_away_leaves_questions_open(tmp_path: Path) -> None:
 
 def test_a_server_that_goes_away_leaves_questions_open(tmp_path: Path) -> None:
     alive = 5
+    texts = [f"{at:02}" for at in range(40)]
 
     def judge(body: Body, n: int) -> Reply:
-        return grade(1) if int(text_of(body)) < alive else Reply({}, 503)
+        return grade(1) if order.index(text_of(body)) < alive else Reply({}, 503)
 
     with serving(judge) as server, Journal(tmp_path / "j") as journal:
-        session = Session([GRADED], about([f"{at}" for at in range(40)]), journal)
+        session = Session([GRADED], about(texts), journal)
+        order = [item.documents[0].text for item in session.items]
         for alive in (5, 20):
             with pytest.raises(InputError, match=r"20 questions in a row .* HTTP 503, 1 times"):
                 session.ask(server.url, replace(QUICK, tries=1, at_once=1))
@@ -451,6 +453,7 @@ def test_requests_stay_within_the_limits(pool: Path) -> None:
         return len((pool / "batch.jsonl").read_text().splitlines())
 
     assert written("--most", "7") == 7
+    assert written("--samples", "2", "--probe", "3") == 2 * 200 + 3 * 10  # probes are asked once
     with Journal(pool / "other") as journal:
         questions = list(Session([GRADED], about(["A text of number 1."]), journal))
     number = written("--price", "1,2", "--cap", str(10.5 * questions[0].worst))
@@ -497,11 +500,18 @@ def test_by_files(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(line(pool, "--answers", str(pool / "done.jsonl")))
     error = capsys.readouterr().err
     assert "151 answers taken, 1 of no open question here" in error
+    assert "see --again" not in error
     assert "missing, refused by the server: 1" in error
     with pytest.warns(DataWarning, match="2 rows have no grade"):
         assert len(q.read_judgements(pool / "llm.jsonl")) == 149
     main(line(pool, "--requests", str(pool / "rest.jsonl")))
     assert len((pool / "rest.jsonl").read_text().splitlines()) == 49
+    capsys.readouterr()
+    main(line(pool, "--answers", str(pool / "done.jsonl")))
+    error = capsys.readouterr().err
+    assert "0 answers taken, 152 of no open question here; what is missing: see --again" in error
+    main(line(pool, "--answers", str(pool / "done.jsonl"), "--again"))
+    assert "2 answers taken, 150 of no open question" in capsys.readouterr().err
     manifest = json.loads((pool / "llm.manifest.json").read_text())
     assert (manifest["longest"], manifest["probe"], manifest["seed"]) == (20_000, None, 0)
     assert manifest["judges"][0]["versions"] == ["", "made-1.0"]

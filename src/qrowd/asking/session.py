@@ -77,33 +77,6 @@ class Session:
         client.run(self.open())
         return client.stopped
 
-    # --- by files, as batch interfaces have them ---
-
-    def take(self, path: str | Path) -> tuple[int, int]:
-        """Enter the answers of a file: how many are of open questions, and how many of none."""
-        by_key = {question.key: question for question in self.open()}
-        taken: dict[str, dict[str, Any]] = {}
-        strangers = 0
-        try:
-            with Path(path).open(encoding="utf-8") as file:
-                for number, line in enumerate(file, 1):
-                    if line.strip():
-                        key, body, why = _batch_line(line, str(path), number)
-                        if key not in by_key:
-                            strangers += 1
-                        else:
-                            taken[key] = _entered(by_key[key], body, why)
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot be read: {error}", file=str(path)) from None
-
-        async def enter() -> None:
-            await asyncio.gather(*(self.journal.answered(key, each) for key, each in taken.items()))
-
-        asyncio.run(enter())
-        return len(taken), strangers
-
-    # --- what came of it ---
-
     def answers(self) -> Iterator[tuple[Question, dict[str, Any]]]:
         """Each question that has an answer, with its line of the journal."""
         for question in self:
@@ -156,20 +129,6 @@ class Session:
         return sides["A"], sides["A"] + sides["B"]
 
 
-def requests(questions: Iterable[Question], journal: Journal, limits: Limits) -> Iterator[str]:
-    """A line of a batch interface for each question, as many as the limits have room for."""
-    spent, sent = journal.spent, journal.sent
-    for question in questions:
-        spent, sent = spent + question.worst, sent + 1
-        if limits.cap is not None and spent > limits.cap:
-            return
-        if limits.most is not None and sent > limits.most:
-            return
-        body = question.with_schema()
-        line = {"custom_id": question.key, "method": "POST", "url": URL, "body": body}
-        yield json.dumps(line, ensure_ascii=False) + "\n"
-
-
 def _row(question: Question, line: dict[str, Any]) -> dict[str, Any]:
     return {
         "topic": question.item.topic.name,
@@ -191,6 +150,47 @@ def _row(question: Question, line: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+# --- by files, as batch interfaces have them ---
+
+
+def batch(questions: Iterable[Question], journal: Journal, limits: Limits) -> Iterator[str]:
+    """A line of a batch interface for each question, as many as the limits have room for."""
+    spent, sent = journal.spent, journal.sent
+    for question in questions:
+        spent, sent = spent + question.worst, sent + 1
+        if limits.cap is not None and spent > limits.cap:
+            return
+        if limits.most is not None and sent > limits.most:
+            return
+        body = question.with_schema()
+        line = {"custom_id": question.key, "method": "POST", "url": URL, "body": body}
+        yield json.dumps(line, ensure_ascii=False) + "\n"
+
+
+def take(path: str | Path, questions: Iterable[Question], journal: Journal) -> tuple[int, int]:
+    """Enter the answers of a file: how many are of these questions, and how many of none."""
+    by_key = {question.key: question for question in questions}
+    taken: dict[str, dict[str, Any]] = {}
+    strangers = 0
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    key, body, why = _batch_line(line, str(path), number)
+                    if key not in by_key:
+                        strangers += 1
+                    else:
+                        taken[key] = _entered(by_key[key], body, why)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", file=str(path)) from None
+
+    async def enter() -> None:
+        await asyncio.gather(*(journal.answered(key, each) for key, each in taken.items()))
+
+    asyncio.run(enter())
+    return len(taken), strangers
+
+
 def _batch_line(line: str, file: str, number: int) -> tuple[str, Any, str]:
     """The key, the response's body, and why there is none."""
     try:
@@ -198,7 +198,7 @@ def _batch_line(line: str, file: str, number: int) -> tuple[str, Any, str]:
         key, error = str(found["custom_id"]), found.get("error")
         response = found.get("response") or {}
         status, body = response.get("status_code", 0), response.get("body")
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         message = "no answer of a batch interface: a JSON object with custom_id and response"
         raise InputError(message, file=file, line=number) from None
     if error or status != 200:

@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -153,8 +153,7 @@ def command(
     from qrowd.asking.probes import probe_items, save_probes
     from qrowd.asking.prompts import read_prompt
     from qrowd.asking.questions import Judge, items
-    from qrowd.asking.session import Session
-    from qrowd.asking.session import requests as batch
+    from qrowd.asking.session import Session, batch, take
 
     if sum(way is not None for way in (endpoint, requests, answers)) != 1:
         raise UsageError("give one of --endpoint, --requests and --answers")
@@ -198,7 +197,8 @@ def command(
     with Journal(f"{stem}.journal.jsonl") as journal:
         if again:
             journal.forget_missing()
-        session, made = Session(judges, asked, journal), Session(judges, probes, journal)
+        once = [replace(judge, samples=1) for judge in judges]
+        session, made = Session(judges, asked, journal), Session(once, probes, journal)
         estimates = [each.estimate() for each in (session, made)]
         _say_estimate(estimates, cap)
         stopped, failed = "", None
@@ -213,10 +213,9 @@ def command(
                 show_json({"questions": len(lines), "left_out": left, "requests": requests})
             return
         if answers:
-            for each in (session, made):
-                taken, strangers = each.take(answers)
-                if each.items:
-                    say(f"{counted(taken, 'answer')} taken, {strangers} of no open question here")
+            taken, strangers = take(answers, chain(session.open(), made.open()), journal)
+            hint = "; what is missing: see --again" if not taken and session.missing() else ""
+            say(f"{counted(taken, 'answer')} taken, {strangers} of no open question here{hint}")
         else:
             expected = sum(each.cost for each in estimates)
             if expected and cap is None and not yes:
