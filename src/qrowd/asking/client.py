@@ -166,7 +166,7 @@ class Client:
         busy: _BusyError | None = None
         for attempt in range(self.limits.tries):
             if busy is not None:
-                if busy.wait is None:  # longer from time to time
+                if not busy.wait:  # longer from time to time
                     pause = min(_LONGEST_WAIT, 0.25 * 2**attempt)
                     await asyncio.sleep(pause * random.uniform(0.5, 1))
                 if not await self._may(question):
@@ -193,8 +193,8 @@ class Client:
                 answer = read_answer(body, question.judge.prompt)
                 seconds = time.monotonic() - started
                 cost = paid(question, answer)
-                await self._enter_in_vain()
                 await self._enter(question, answer, cost, seconds)
+                await self._enter_in_vain()
                 if cost > question.worst and self.limits.cap is not None:
                     self.stopped = (
                         "an answer had more tokens than were allowed, so that no cap holds"
@@ -223,7 +223,8 @@ class Client:
         self._freed.set()
         if self._useless >= _IN_VAIN:
             message = f"{_IN_VAIN} questions and not one answer that can be read: {answer.missing}"
-            self._fail(self._no_use(f"{message}; --again asks them again"))
+            hint = "look at --prompt and --parameter; --again asks them again"
+            self._fail(self._no_use(f"{message}; {hint}"))
 
     def _no_use(self, message: str) -> InputError:
         return InputError(message, file=shown_address(self.endpoint))
