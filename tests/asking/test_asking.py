@@ -24,6 +24,7 @@ from tests.asking.judge_server import (
     TROUBLES,
     Body,
     Reply,
+    Server,
     grade,
     said,
     serving,
@@ -419,32 +420,48 @@ def line(folder: Path, *more: str) -> list[str]:
     return ["ask", str(folder / "pool.qrels"), *given, "--model", "made", *more]
 
 
-def test_killed_many_times_nothing_is_lost_or_asked_twice(pool: Path) -> None:
-    def judge(body: Body, n: int) -> Reply:
-        time.sleep(0.002)
-        return grade(1)
+def killed(command: Sequence[str], server: Server, times: int) -> None:
+    """Kill the command (-9) so many times once it has asked 25 more, then let it end."""
+    for _ in range(times):
+        before = len(server.bodies)
+        running = subprocess.Popen(command)
+        while len(server.bodies) < before + 25 and running.poll() is None:
+            time.sleep(0.005)
+        if running.poll() is None:
+            os.kill(running.pid, signal.SIGKILL)
+        running.wait()
+    assert subprocess.run(command).returncode == 0
 
-    kills = 0
-    with serving(judge) as server:
-        options = ("--endpoint", server.url, "--price", "1,1", "--cap", "3", "--at-once", "4", "-q")
-        command = [sys.executable, "-m", "qrowd", *line(pool, *options)]
-        while kills < 4:
-            before = len(server.bodies)
-            running = subprocess.Popen(command)
-            while len(server.bodies) < before + 25 and running.poll() is None:
-                time.sleep(0.005)
-            if running.poll() is None:
-                os.kill(running.pid, signal.SIGKILL)
-                kills += 1
-            running.wait()
-        assert subprocess.run(command).returncode == 0
+
+def slowly(body: Body, n: int) -> Reply:
+    time.sleep(0.002)
+    return grade(1)
+
+
+def test_killed_many_times_nothing_is_lost_or_asked_twice(pool: Path) -> None:
+    kills, at_once = 4, 4
+    with serving(slowly) as server:
+        options = ("--endpoint", server.url, "--price", "1,1", "--cap", "3", "-q")
+        ask = [*line(pool, *options), "--at-once", str(at_once)]
+        killed([sys.executable, "-m", "qrowd", *ask], server, kills)
         crowd = q.read_judgements(pool / "llm.jsonl")
         assert len(crowd) == 200
         assert crowd.kind_counts["machine"] == 1
-        twice = sum(count - 1 for count in server.asked.values())
-        assert twice <= kills * 4
+        assert server.asked.total() - 200 <= kills * at_once
     with Journal(pool / "llm.journal.jsonl") as journal:
         assert journal.spent <= 3
+
+
+def test_killed_many_times_a_cap_that_is_reached_holds(pool: Path) -> None:
+    with serving(slowly) as server:
+        cap = 0.02  # of 200 answers at 0.00011 and questions under way at .0018 each, at most
+        options = ("--endpoint", server.url, "--price", "1,1", "--cap", f"{cap}", "-q")
+        ask = [*line(pool, *options), "--at-once", "2"]
+        killed([sys.executable, "-m", "qrowd", *ask], server, 3)
+        assert 50 < server.asked.total() < 200
+        assert server.asked.total() * Price(1, 1).of(100, 10) <= cap
+    with Journal(pool / "llm.journal.jsonl") as journal:
+        assert 0.85 * cap < journal.spent <= cap
 
 
 def test_requests_stay_within_the_limits(pool: Path) -> None:
