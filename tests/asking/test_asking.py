@@ -633,6 +633,13 @@ def test_pairs_without_text_or_query(pool: Path, capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit):
         main(line(pool, "--endpoint", "http://x/v1"))
     assert "no query of 1 topic (t9)" in capsys.readouterr().err
+    queries = [{"topic": "t0", "query": "", "description": "more"}, {"topic": "t9", "query": "a"}]
+    (pool / "topics.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    with pytest.raises(SystemExit):
+        main(line(pool, "--endpoint", "http://x/v1"))
+    assert "no query of 1 topic (t0)" in capsys.readouterr().err
+    queries[0]["query"] = "b"
+    (pool / "topics.jsonl").write_text("\n".join(map(json.dumps, queries)))
     (pool / "pool.qrels").write_text("t0 0 nowhere 1\n")
     with pytest.raises(SystemExit):
         main(line(pool, "--endpoint", "http://x/v1"))

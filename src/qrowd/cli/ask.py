@@ -203,14 +203,17 @@ def command(
         _say_estimate(estimates, cap)
         stopped, failed = "", None
         if requests:
-            lines = list(batch(chain(session.open(), made.open()), journal, limits))
-            Path(requests).write_text("".join(lines), encoding="utf-8")
-            say(f"{counted(len(lines), 'question')} in {requests}; bring the answers by --answers")
-            left = sum(each.questions for each in estimates) - len(lines)
+            number = 0
+            with Path(requests).open("w", encoding="utf-8") as file:
+                for line in batch(chain(session.open(), made.open()), journal, limits):
+                    file.write(line)
+                    number += 1
+            say(f"{counted(number, 'question')} in {requests}; bring the answers by --answers")
+            left = sum(each.questions for each in estimates) - number
             if left:
                 warn(f"{counted(left, 'question')} left out: no room below --cap or --most")
             if as_json:
-                show_json({"questions": len(lines), "left_out": left, "requests": requests})
+                show_json({"questions": number, "left_out": left, "requests": requests})
             return
         if answers:
             taken, strangers = take(answers, chain(session.open(), made.open()), journal)
