@@ -470,6 +470,9 @@ def test_requests_stay_within_the_limits(pool: Path) -> None:
         return len((pool / "batch.jsonl").read_text().splitlines())
 
     assert written("--most", "7") == 7
+    assert '"temperature": 0.0' in (pool / "batch.jsonl").read_text()
+    assert written("--most", "7", "--parameter", "temperature=null") == 7
+    assert "temperature" not in (pool / "batch.jsonl").read_text()
     assert written("--samples", "2", "--probe", "3") == 2 * 200 + 3 * 10  # probes are asked once
     with Journal(pool / "other") as journal:
         questions = list(Session([GRADED], about(["A text of number 1."]), journal))

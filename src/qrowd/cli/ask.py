@@ -73,7 +73,8 @@ _STEP = 10.0  # seconds between lines of progress where nobody watches
     "--parameter",
     "parameters",
     metavar="NAME=JSON",
-    help="Anything else that the server takes: max_completion_tokens=2000, seed=1. Repeatable.",
+    help="Anything else that the server takes: max_completion_tokens=2000, seed=1; "
+    "temperature=null sends none. Repeatable.",
 )
 @opt.count("--longest", 20_000, "Letters of a text; a longer one is cut, and says so.", least=100)
 @opt.count("--at-once", 8, "Questions under way at the same time.", most=1024)
@@ -178,6 +179,7 @@ def command(
         two = " and ".join(list(scales.values())[:2])
         raise UsageError(f"the prompts {two} have other grades; they need two commands")
     extra: dict[str, Any] = {"temperature": temperature, **_parameters(parameters)}
+    extra = {name: value for name, value in extra.items() if value is not None}
     if logprobs:
         extra |= {"logprobs": True, "top_logprobs": 20}
     judges = [
@@ -238,9 +240,10 @@ def command(
             say(f"probes: {stem}.probes.json; look at them with `qrowd judges --probes`")
         about = {"longest": longest, "seed": seed, "probe": probe, "endpoint": server}
         _save_manifest(stem, session, pool, topics, documents, extra, about, started)
+        if failed is None or journal.spent:
+            _say_outcome(session, "" if failed else stopped, cap)
         if failed is not None:
             raise failed
-        _say_outcome(session, stopped, cap)
         if as_json:
             left = sum(1 for each in (session, made) for _ in each.open())
             show_json(
