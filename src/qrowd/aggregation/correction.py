@@ -47,7 +47,7 @@ from qrowd.evaluation.notes import provenance_notes
 from qrowd.rendering import percent
 
 METHODS = ("ppi", "recalibrate", "rg", "human")
-FEWEST_PAIRS, FEWEST_TOPICS = 10, 3
+FEWEST = {"pair": 10, "topic": 3}  # judged by a human
 NOT_SAMPLED = -1  # to infAP: in the pool, but not judged
 _PER_JUDGE = 10  # labels for each judge whose weight is learned
 _SURE = 4.0  # F of one judge's labels, from which on they count as related to the human ones
@@ -150,7 +150,7 @@ class _Correction:
 
     def of(self, measures: tuple[Measure, ...]) -> Corrected:
         """The corrected scores of these measures."""
-        short = self.design.too_few()
+        short = too_few(self.design.labels, self.design.unit)
         notes: list[str] = ([short] if short else []) + self._partial_judges() + self._told()
         made = [self._blank() if short else self._of(measure, notes) for measure in measures]
         rows, estimates = [row for row, _ in made], tuple(estimate for _, estimate in made)
@@ -439,12 +439,6 @@ class _Pairwise(_Design):
         """Where the labelled pairs are in the pool."""
         return self.machine.pairs.locate(self.sample.pairs)
 
-    def too_few(self) -> str:
-        """A sentence if the labels are too few for any estimate."""
-        if self.labels >= FEWEST_PAIRS:
-            return ""
-        return f"{self.labels} human labels are too few for an estimate; judge {FEWEST_PAIRS} pairs"
-
     def fits(self, measure: Measure) -> bool:
         """Whether a sample of pairs can estimate it."""
         return can_step(measure)
@@ -580,12 +574,6 @@ class _Topicwise(_Design):
         """The share of topics that were sampled."""
         return self.labels / self.size
 
-    def too_few(self) -> str:
-        """A sentence if the topics are too few for any estimate."""
-        if self.labels >= FEWEST_TOPICS:
-            return ""
-        return f"{self.labels} topics are too few for an estimate; judge {FEWEST_TOPICS} or more"
-
     def fits(self, measure: Measure) -> bool:
         """Topics can estimate every measure."""
         return True
@@ -640,6 +628,16 @@ def _refuse_many(judges: int, labels: int) -> None:
 
 
 # --- what the labels must be ----------------------------------------------------------------------
+
+
+def too_few(labels: int, unit: str) -> str:
+    """A sentence if so many judged pairs (topics) are too few for any estimate."""
+    if labels >= FEWEST[unit]:
+        return ""
+    return (
+        f"{labels} {unit}s judged by a human are too few for an estimate; judge {FEWEST[unit]} or "
+        "more"
+    )
 
 
 def _labels(human: Sample | Qrels, machine: Merged | Judgements, sampled: str | None) -> Sample:

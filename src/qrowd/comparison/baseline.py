@@ -138,10 +138,10 @@ class Contrast(Readable, Framed):
             rows.append(
                 [
                     row["run"],
-                    f"{row['difference']:+.4f}",
+                    _signed(row["difference"]),
                     "" if np.isnan(low) else between(low, high),
                     row["verdict"],
-                    f"{row['human']:+.4f}",
+                    _signed(row["human"]),
                     *(row[count] for count in ("won", "lost", "tied")),
                 ]
             )
@@ -166,6 +166,10 @@ class Contrast(Readable, Framed):
             for move in self.moved
             if move["run"] == run and move["measure"] == measure
         ]
+
+
+def _signed(difference: float) -> str:
+    return "-" if np.isnan(difference) else f"{difference:+.4f}"
 
 
 def against(corrected: Corrected, runs: RunSet, baseline: str) -> Contrast:
