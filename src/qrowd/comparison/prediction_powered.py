@@ -163,7 +163,7 @@ class Estimate:
         others, with one probability for all of it (Mogstad, Romano, Shaikh & Wilhelm 2024). What
         is below `SMALL` is never sure, unless it is known exactly.
         """
-        from scipy.special import ndtri
+        from scipy.special import ndtr, ndtri, stdtrit
 
         apart, half = self.differences(level)
         assert self.parts is not None
@@ -171,15 +171,17 @@ class Estimate:
         size, turned = np.linalg.eigh(shared)
         random = np.random.default_rng(seed).standard_normal((_DRAWN, len(size)))
         drawn = random @ (turned * np.sqrt(np.maximum(size, 0.0))).T
-        error = self.couples()[0]
+        error, freedom = self.couples()
         sure = np.zeros(apart.shape, np.bool_)
         for at in range(len(size)):
             known = (half[at] > 0) & (error[at] > 0)
             if known.any():
                 away = np.abs(drawn[:, known] - drawn[:, [at]]) / error[at, known]
-                wider = np.quantile(away.max(axis=1), level) / ndtri((1 + level) / 2)
-                least = np.maximum(half[at] * max(float(wider), 1.0), SMALL)
-                sure[at] = known & (np.abs(apart[at]) > least)
+                most = max(np.quantile(away.max(axis=1), level), ndtri((1 + level) / 2))
+                # as rare by Student's distribution: where few observations tell an error, that far
+                # out its quantiles are longer than the normal ones by more than an interval's are
+                least = stdtrit(freedom[at, known], ndtr(most)) * error[at, known]
+                sure[at, known] = np.abs(apart[at, known]) > np.maximum(least, SMALL)
             if self.exact[at]:
                 sure[at] |= self.exact & (np.abs(apart[at]) > EQUAL)
         return np.where(sure, np.sign(apart), 0.0)
