@@ -32,7 +32,7 @@ from qrowd.data.arrays import Codes, Floats, Mask
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
-from qrowd.data.qrels import NOT_JUDGED, Qrels, SoftQrels
+from qrowd.data.qrels import NOT_JUDGED, Qrels, QrelsSet, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.sample import Sample, sample_of
 from qrowd.data.scores import MEAN
@@ -49,6 +49,7 @@ from qrowd.rendering import percent
 METHODS = ("ppi", "recalibrate", "rg", "human")
 FEWEST = {"pair": 10, "topic": 3}  # judged by a human
 NOT_SAMPLED = -1  # to infAP: in the pool, but not judged
+_DRAWN = 20  # labels as they could be
 _PER_JUDGE = 10  # labels for each judge whose weight is learned
 _SURE = 4.0  # F of one judge's labels, from which on they count as related to the human ones
 _ROW = ("low", "high", "human", "human_low", "human_high", "place_low", "place_high")
@@ -155,12 +156,13 @@ class _Correction:
         made = [self._blank() if short else self._of(measure, notes) for measure in measures]
         rows, estimates = [row for row, _ in made], tuple(estimate for _, estimate in made)
         if self.method == "human":
-            ranked, scores = None, None
+            ranked, scores, drawn = None, None, None
             order = np.nan_to_num(np.stack([row[0] for row in rows]))
             others = dict.fromkeys(("machine", "infap"), np.full(order.shape, np.nan))
         else:
             ranked = self.design.labels_for_ranking(self.seed)
             scores = evaluate(self.design.runs, ranked, measures)
+            drawn = None if short else self.design.drawn(ranked, self.seed)
             order = scores.means()[:, 0]
             others = self.design.others(measures)
         value, *beside = map(np.stack, zip(*rows, strict=True))
@@ -177,6 +179,7 @@ class _Correction:
             estimates=estimates,
             by_topic=scores,
             believed=ranked,
+            drawn=drawn,
             method=self.method,
             level=self.level,
             over=self.design.over,
@@ -367,6 +370,12 @@ class _Design:
         """What systems are ordered by."""
         return labels_for_ranking(self.merged, self.sample.qrels, seed)
 
+    def drawn(self, believed: SoftQrels, seed: int) -> QrelsSet:
+        """Labels as they could be."""
+        coins = np.random.default_rng(seed).random((len(believed), _DRAWN, 1))
+        code = (coins >= np.cumsum(believed.p, axis=1)[:, None, :-1]).sum(axis=2)
+        return QrelsSet.of_draws(believed.pairs, np.array(believed.scale.grades, np.int8)[code])
+
     def others(self, measures: tuple[Measure, ...]) -> dict[str, Floats]:
         """The machine's labels alone; and for AP what infAP makes of the human labels."""
         shape = (len(measures), len(self.runs))
@@ -418,6 +427,10 @@ class _Pairwise(_Design):
     def labels_for_ranking(self, seed: int) -> SoftQrels:
         """What systems are ordered by; labels of more grades than the machine's go in one step."""
         return super().labels_for_ranking(seed) if self.same_grades else self._stepped.labels
+
+    def drawn(self, believed: SoftQrels, seed: int) -> QrelsSet:
+        """Labels as they could be, errors of a topic's together."""
+        return self._stepped.drawn(_DRAWN, seed)
 
     @property
     def labels(self) -> int:

@@ -15,7 +15,7 @@ from qrowd.comparison.intervals import ranked_rows
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.data.frames import Coded
 from qrowd.data.index import Index
-from qrowd.data.qrels import SoftQrels
+from qrowd.data.qrels import QrelsSet, SoftQrels
 from qrowd.data.scores import Scores
 from qrowd.errors import ParameterError, UsageError
 from qrowd.rendering import Readable, aligned, between, percent, plain
@@ -423,8 +423,9 @@ class Corrected(Readable, Scores):
     which order systems better than any of them; from `place_low` (better) to `place_high` are the
     places that differences between runs leave open. `estimates` are what all of this is from, a
     measure without intervals has none. `by_topic` are the scores under the recalibrated labels,
-    `believed`; with human labels alone there are none. `labels` of `size` units (pairs or topics)
-    were judged by a human. Being scores, they go into `compare`, `report` and `save`.
+    `believed`, and `drawn` are labels as they could be; with human labels alone there are none.
+    `labels` of `size` units (pairs or topics) were judged by a human. Being scores, they go into
+    `compare`, `report` and `save`.
     """
 
     low: Floats
@@ -440,6 +441,7 @@ class Corrected(Readable, Scores):
     estimates: tuple[Estimate | None, ...]
     by_topic: Scores | None
     believed: SoftQrels | None
+    drawn: QrelsSet | None
     method: str
     level: float
     over: str
