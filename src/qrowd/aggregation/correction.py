@@ -482,9 +482,9 @@ class _Pairwise(_Design):
         topic = self.machine.pairs.topic[self.at] if self.over == "topics" else None
         sample = PairSample(self.at, human, self.sample.probability, machine, topic)
         found = weighted_sums(weights, sample)
-        return self._told_apart(found, measure)
+        return self._with_exact(found, measure)
 
-    def _told_apart(self, estimate: Estimate, measure: Measure) -> Estimate:
+    def _with_exact(self, estimate: Estimate, measure: Measure) -> Estimate:
         """With what is known exactly, and without errors that are seen from labels all alike."""
         sure = np.zeros(self.size, np.bool_)
         sure[self.at[self.sample.probability >= 1]] = True
@@ -508,13 +508,13 @@ class _Pairwise(_Design):
     def human(self, measure: Measure) -> Estimate:
         """Hajek's estimate from the human labels; else one step from them and the runs' ranks."""
         if not is_linear(measure):
-            return self._told_apart(self._stepped.alone.of(measure), measure)
+            return self._with_exact(self._stepped.alone.of(measure), measure)
         return self._beside(np.zeros((self.size, 0)), measure)
 
     def powered(self, measure: Measure) -> Estimate:
         """In one step from merged labels; weighted sums from several judges by PPI++."""
         if isinstance(self.machine, Merged) or not is_linear(measure):
-            return self._told_apart(self._stepped.of(measure), measure)
+            return self._with_exact(self._stepped.of(measure), measure)
         self.refuse_other_grades()
         if self.over == "topics":
             raise UsageError(

@@ -287,7 +287,7 @@ def _by_human_labels(
             labels_unknown(corrected),
         ),
         "topics_needed": (
-            f"a difference of {labels.topics_needed} is shown with power .8 by {{}} topics",
+            f"a difference of {labels.topics_needed} is shown with power .8 by about {{}} topics",
             "how many topics are needed is unknown, there is one only",
         ),
     }
