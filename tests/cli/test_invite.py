@@ -82,7 +82,9 @@ def test_letters_for_a_mail_merge(here: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_letters_as_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "the plan has no [mail] contact" in said(capsys, f"invite c.db people.csv --eml out {AT}", 1)
+    assert "the plan has no [mail] contact" in said(
+        capsys, f"invite c.db people.csv --eml out {AT}", 1
+    )
     assert not Path("out").exists()
     contact(capsys)
     said(capsys, f"invite c.db people.csv --eml out {AT}")
