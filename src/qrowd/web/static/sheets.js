@@ -42,14 +42,14 @@ export function sheetOf(address, [width, height, pieces], index, n) {
 
 // Without a network the text shows, until the picture has come after all.
 function bring(image, address, sheet) {
-  const note = h("figcaption.note", t("page.lost"));
+  const note = h("p.note", t("page.lost"));
   image.addEventListener("load", () => {
     sheet.classList.remove("lost");
     note.remove();
   });
   image.addEventListener("error", () => {
     sheet.classList.add("lost");
-    sheet.append(note);
+    sheet.before(note);
     const again = () => image.isConnected && image.setAttribute("src", address);
     addEventListener("online", again, { once: true });
   });
