@@ -175,6 +175,8 @@ def test_every_page_of_experts(
     run_jobs(disputed, tmp_path)
     found["experts"] = visit(page, disputed, "/decisions")
     expect(page.get_by_role("rowheader", name="bm25")).to_be_visible()
+    found["datasheet"] = visit(page, disputed, "/releases/1/datasheet")
+    expect(page.locator("article code").first).to_have_text("auto")
     found["releases"] = visit(page, disputed, "/releases")
     with page.expect_download() as loading:
         page.get_by_role("link", name="Release 1 as zip").click()

@@ -85,7 +85,9 @@ function batchRows(batch) {
 function batches(me) {
   const title = t("own.batches");
   if (!me.batches.length) return h("section", h("h2", title), h("p", t("own.none")));
-  const heads = COLUMNS.map((name) => h("th", { scope: "col" }, t(name)));
+  const heads = COLUMNS.map((name) =>
+    h(name === "own.pay" ? "th.n" : "th", { scope: "col" }, t(name)),
+  );
   const table = h("table", h("thead", h("tr", heads)), h("tbody", me.batches.flatMap(batchRows)));
   return h(
     "section",

@@ -43,6 +43,7 @@ export function sheetOf(address, [width, height, pieces], index, n) {
 // Without a network the text shows, until the picture has come after all.
 function bring(image, address, sheet) {
   const note = h("p.note", t("page.lost"));
+  const again = () => image.isConnected && image.setAttribute("src", address);
   image.addEventListener("load", () => {
     sheet.classList.remove("lost");
     note.remove();
@@ -50,7 +51,6 @@ function bring(image, address, sheet) {
   image.addEventListener("error", () => {
     sheet.classList.add("lost");
     sheet.before(note);
-    const again = () => image.isConnected && image.setAttribute("src", address);
     addEventListener("online", again, { once: true });
   });
   image.src = address;
