@@ -4,8 +4,9 @@
 name (one run is one file). A file has
 
     command, data, date, machine (cores, memory, Python)
-    sources  the files of qrowd and of the benchmarks that the run had loaded, with hashes; empty if
-             the run was before results were stored, and its tables were carried over by hand
+    sources  the files of qrowd and of the benchmarks that the run had loaded (but this one), with
+             hashes; empty if the run was before results were stored, and its tables were carried
+             over by hand
     page     the page of docs/evidence on which its tables stand
     tables   by name: columns, rows
 
@@ -168,7 +169,7 @@ def _loaded() -> list[Path]:
     files = {
         Path(file).resolve()
         for module in list(sys.modules.values())
-        if (file := getattr(module, "__file__", None))
+        if (file := getattr(module, "__file__", None)) and file != __file__
     }
     inside = [file.relative_to(ROOT) for file in files if file.is_relative_to(ROOT)]
     return sorted(file for file in inside if file.as_posix().startswith(OURS))

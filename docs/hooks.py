@@ -102,10 +102,11 @@ def _mathml(found: re.Match[str]) -> str:
 
 
 def on_post_page(output: str, **_: Any) -> str:
-    """Without the blanks that templates leave at the beginnings of lines."""
+    """Without the blanks that templates leave between their elements; a name for the search."""
     parts = re.split(r"(<pre.*?</pre>)", output, flags=re.DOTALL)
     parts[::2] = [re.sub(r"\s*\n\s*", "\n", part) for part in parts[::2]]
-    page = "".join(parts)
+    # the theme gives this dialog no name
+    page = "".join(parts).replace('role="dialog">', 'role="dialog" aria-label="Search">', 1)
     begin, end = page.find("<article"), page.find("</article>")
     if begin < 0:
         return page

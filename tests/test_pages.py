@@ -104,12 +104,10 @@ def test_each_stored_table_stands_on_its_page() -> None:
 # --- the built pages ------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(folder: Path) -> Path:
     """The pages, built strictly from copies of their sources."""
     for extra in ("mkdocs", "material", "latex2mathml", "fastapi"):
         pytest.importorskip(extra, reason="builds the documentation; not part of the core")
-    folder = tmp_path_factory.mktemp("docs")
     shutil.copytree(DOCS, folder / "docs")
     shutil.copy(ROOT / "mkdocs.yml", folder)
     (folder / "benchmarks").symlink_to(ROOT / "benchmarks")
@@ -119,6 +117,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         assert done.returncode == 0, done.stdout + done.stderr
     return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built once for these tests."""
+    return built(tmp_path_factory.mktemp("docs"))
 
 
 class Links(HTMLParser):
