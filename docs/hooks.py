@@ -92,13 +92,15 @@ def inserted(match: re.Match[str], page: str) -> str:
 
 
 def on_page_content(content: str, **_: Any) -> str:
-    """Equations as MathML."""
-    return _MARKED.sub(_mathml, content)
+    """Equations as MathML; tables that scroll by keys, too, where they are wide."""
+    content = content.replace("<table>", '<div class="wide" tabindex="0"><table>')
+    return _MARKED.sub(_mathml, content.replace("</table>", "</table></div>"))
 
 
 def _mathml(found: re.Match[str]) -> str:
     display = "block" if found[2] == "[" else "inline"
-    return str(latex2mathml.converter.convert(html.unescape(found[3]).strip(), display=display))
+    made = str(latex2mathml.converter.convert(html.unescape(found[3]).strip(), display=display))
+    return made.replace('display="block"', 'display="block" tabindex="0"', 1)
 
 
 def on_post_page(output: str, **_: Any) -> str:
