@@ -53,6 +53,7 @@ FIRST = {
 # of Material's files: maps for debugging, and searching in other languages than these pages are in
 UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*.js")
 _MARKED = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
+_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 # figures that follow each other, as in the rows of a table
 _FIGURES = re.compile(r"(?:\s[-+±]?[\[\]\d.,%±–-]+(?=\s)){2,}")
 _INSERTED = re.compile(r"\{\{ (?:table (?P<table>\S+)|(?P<cell>[^{}]+;[^{}]+;[^{}]+)) \}\}")
@@ -113,7 +114,8 @@ def on_post_page(output: str, **_: Any) -> str:
     if begin < 0:
         return page
     around = [re.sub(r">\n<", "><", part) for part in (page[:begin], page[end:])]
-    return around[0] + page[begin:end] + around[1]
+    article = _TABLE.sub(lambda table: table[0].replace(">\n<", "><"), page[begin:end])
+    return around[0] + article + around[1]
 
 
 def on_post_build(config: Any) -> None:
@@ -122,6 +124,7 @@ def on_post_build(config: Any) -> None:
     index = site / "search" / "search_index.json"
     found = json.loads(index.read_text(encoding="utf-8"))
     for entry in found["docs"]:
+        entry["text"] = re.sub(r"</?(code|p|li|ul|ol|pre)>", " ", entry["text"]).strip()
         if entry["location"].startswith("evidence/"):
             entry["text"] = _FIGURES.sub(" ", entry["text"])
     index.write_text(json.dumps(found, ensure_ascii=False), encoding="utf-8")
