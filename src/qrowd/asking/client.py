@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 from qrowd.asking.answers import Answer, read_answer
 from qrowd.asking.journal import Journal
 from qrowd.asking.questions import Question
 from qrowd.errors import InputError, MissingExtraError
+from qrowd.http import LONGEST_WAIT, TOO_LATE, asked_to_wait, pause, words_of
 
 if TYPE_CHECKING:
     import httpx
 
 _BUSY = (409, 425, 429, 500, 502, 503, 529)  # worth another try
-_TOO_LATE = (408, 504, 520, 521, 522, 523, 524)  # likewise; a model may have worked, and be paid
 _NO_ACCESS = (401, 402, 403, 404, 405)  # nothing that follows would fare better
 _FLAGGED = (403, 404, 405)  # after an answer: some servers say so of a single text
 _LARGEST = 1 << 20  # bytes of a response
-_LONGEST_WAIT = 120.0  # seconds, also where a server asks for more
 _SHOWN = 200  # letters of what a server says is wrong
 
 
@@ -162,9 +159,9 @@ class Client:
     async def _wait(self, attempt: int, wait: float | None) -> None:
         """As long as the server asks for, and everybody; else longer from time to time."""
         if wait is not None:
-            self._pause_until = time.monotonic() + min(wait, _LONGEST_WAIT)
+            self._pause_until = time.monotonic() + min(wait, LONGEST_WAIT)
         else:
-            await asyncio.sleep(min(_LONGEST_WAIT, 0.5 * 2**attempt) * random.uniform(0.5, 1))
+            await asyncio.sleep(pause(attempt))
 
     async def _enter(self, question: Question, answer: Answer, cost: float, seconds: float) -> None:
         await self.journal.answered(question.key, line_of(answer, cost, seconds))
@@ -184,10 +181,10 @@ class Client:
             raise _BusyError(f"no connection ({self._brief(error)})") from None
         except httpx.HTTPError as error:
             raise _BusyError(f"the connection broke ({self._brief(error)})", lost=True) from None
-        if status in (*_BUSY, *_TOO_LATE):
-            is_lost = status in _TOO_LATE
-            raise _BusyError(f"HTTP {status}", _asked_to_wait(headers), is_lost)
-        words = _words(content)
+        if status in (*_BUSY, *TOO_LATE):
+            is_lost = status in TOO_LATE  # a model may have worked, and be paid
+            raise _BusyError(f"HTTP {status}", asked_to_wait(headers), is_lost)
+        words = words_of(content)
         if status in _NO_ACCESS and not (self._answered and status in _FLAGGED):
             key = "the key" if self.key else "the key, of which there is none (QROWD_ASK_KEY)"
             message = f"the server says {status}: {words}; see --endpoint, --model and {key}"
@@ -235,28 +232,3 @@ def line_of(answer: Answer, cost: float, seconds: float) -> dict[str, Any]:
     """An answer as the journal has it."""
     known = {name: value for name, value in asdict(answer).items() if value not in (None, "")}
     return {**known, "cost": cost, "seconds": round(seconds, 3)}
-
-
-def _words(content: bytes) -> str:
-    """What a server says is wrong, in one line."""
-    text = content[:4000].decode(errors="replace")
-    try:
-        found = json.loads(content)
-        error = found.get("error", found)
-        text = str(error.get("message", error) if isinstance(error, dict) else error)
-    except (ValueError, AttributeError, RecursionError):
-        pass
-    return " ".join(text.split())[:_SHOWN]
-
-
-def _asked_to_wait(headers: httpx.Headers) -> float | None:
-    """Retry-After: seconds, or a date."""
-    said = headers.get("retry-after", "")
-    try:
-        return max(0.0, float(said))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
-    except (ValueError, TypeError):
-        return None
