@@ -19,7 +19,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -39,7 +39,7 @@ from qrowd.collection.database.store import Store, Work
 from qrowd.collection.people.mailer import Stop
 from qrowd.collection.plan.platforms import provider_of
 from qrowd.collection.plan.sections import MINUTE
-from qrowd.collection.plan.toml import rewritten
+from qrowd.collection.plan.toml import rewritten, stored_plan
 from qrowd.collection.prolific import contract, submissions
 from qrowd.collection.prolific.contract import (
     AWAITING,
@@ -62,7 +62,7 @@ API = "https://api.prolific.com/api/v1/"
 WAITING, SENDING, DONE, REFUSED = "waiting", "sending", "done", "refused"
 LATER, DOUBT = "later", "doubt"  # of an outcome, beside done and refused
 DOUBT_AFTER = 10 * MINUTE  # longer than all tries of one call: nobody is sending it any more
-PAUSES = (1, 5, 15, 60)  # minutes until the next try, the last of them from then on
+PAUSES = (0, 1, 5, 15, 60)  # minutes until the next try, the last of them from then on
 AT_ONCE = 100  # bonuses of one payment
 MOST_PAGES = 1000
 _NO_ACCESS = (401, 403)
@@ -333,8 +333,7 @@ def send_due(
         tally[_send_one(store, name, client, number)] += 1
     while not ended.is_set():
         with store.write(name) as work:
-            part = [row for row in _due(work) if row.kind == BONUS][:AT_ONCE]
-            _begin(work, [row.id for row in part], payment="")
+            part = _begin_bonuses(work)
         if not part:
             break
         outcome = _pay(store, name, client, part)
@@ -342,6 +341,28 @@ def send_due(
         if outcome != DONE:
             break
     return tally
+
+
+def send_all(
+    store: Store, name: str | int, client: Client, stop: Stop | None = None
+) -> Counter[str]:
+    """Send until nothing is due any more; of each call what became of it at last."""
+    ended = stop or threading.Event()
+    tally: Counter[str] = Counter()
+    while not ended.is_set():
+        tally += send_due(store, name, client, ended)
+        with store.read(name) as work:
+            if not _due(work):
+                tally[LATER] = len(calls_in(work, WAITING))
+                tally[DOUBT] = len(calls_in(work, SENDING))
+                break
+    return +tally
+
+
+def with_plan(work: Work) -> Work:
+    """The same transaction with the plan as it stands now, which an act in it may have changed."""
+    text = work.db.scalar(select(campaign.c.plan).where(campaign.c.id == work.campaign))
+    return replace(work, plan=stored_plan(str(text)))
 
 
 def _due(work: Work) -> list[KnownCall]:
@@ -353,6 +374,19 @@ def _begin(work: Work, numbers: Sequence[int], **columns: Any) -> None:
     mine = platform_call.c.id.in_(numbers)
     again = {"attempts": platform_call.c.attempts + 1, "problem": ""}
     work.update(platform_call, mine, state=SENDING, tried_at=work.now, **again, **columns)
+
+
+def _begin_bonuses(work: Work) -> list[KnownCall]:
+    """The bonuses of the next payment, marked; none that was paid otherwise meanwhile."""
+    owed = {row.id: row.amount for row in ledger.owed(work)}
+    due = [row for row in _due(work) if row.kind == BONUS]
+    gone = [row.id for row in due if owed.get(row.worker_id or 0, 0) < row.amount]
+    if gone:
+        mine = platform_call.c.id.in_(gone)
+        work.update(platform_call, mine, state=REFUSED, problem="so much is not owed any more")
+    part = [row for row in due if row.id not in gone][:AT_ONCE]
+    _begin(work, [row.id for row in part], payment="")
+    return part
 
 
 def _end(work: Work, numbers: Sequence[int], outcome: str, problem: str = "") -> None:

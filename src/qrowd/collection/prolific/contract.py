@@ -33,7 +33,6 @@ ORDER = {
     REJECTED: 4,
     APPROVED: 5,
 }
-FREED = (RETURNED, TIMED_OUT)  # their places at the platform are open again
 OVER = (APPROVED, REJECTED, PARTLY, RETURNED, TIMED_OUT, SCREENED_OUT)
 DRAFT = "UNPUBLISHED"
 APPROVE, SCREEN_OUT, RETURN, REJECT = "approve", "screen-out", "return", "reject"
@@ -200,4 +199,4 @@ def is_signed(secret: str, timestamp: str, body: bytes, signature: str) -> bool:
     digest = hmac.new(secret.encode(), timestamp.encode() + body, hashlib.sha256).digest()
     said = signature.strip().encode()
     forms = (base64.b64encode(digest), digest.hex().encode())
-    return bool(secret) and any([hmac.compare_digest(form, said) for form in forms])
+    return bool(secret) and any(hmac.compare_digest(form, said) for form in forms)

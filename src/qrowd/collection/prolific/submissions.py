@@ -32,12 +32,12 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.states import OPEN
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import move
+from qrowd.collection.people.entry import FREED
 from qrowd.collection.prolific.contract import (
     ACTIVE,
     APPROVE,
     APPROVED,
     AWAITING,
-    FREED,
     ORDER,
     OVER,
     PARTLY,
@@ -257,15 +257,8 @@ def bonuses_due(work: Work) -> list[BonusDue]:
     ]
 
 
-def places_wanted(work: Work) -> int:
-    """How many places the study should have: no fewer than now, and enough for what is open.
-
-    Sets that come free (a batch that does not count, somebody who never came back) need somebody
-    new. The platform itself gives the places of those again who returned or ran out of time.
-    """
-    of = made_study(work)
-    if work.state != "running":
-        return of.places
+def people_wanted(work: Work) -> int:
+    """How many people more it takes for what is open and can be paid."""
     s, plan = judging_set.c, work.plan
     is_open = work.pool_sets() & (s.open == 1) & (s.held < s.target)
     free = work.number(select(func.sum(s.target - s.held)).where(is_open))
@@ -273,17 +266,34 @@ def places_wanted(work: Work) -> int:
     pay = plan.pay_of("judge")
     if pay:
         batches = min(batches, ledger.balance(work).free // pay)
-    people = math.ceil(batches / plan.campaign.hits_per_session)
-    rows = known(work)
-    working = {
-        number
-        for number in work.db.scalars(
-            select(assignment.c.worker_id).where(work.own(assignment), assignment.c.kind == "judge")
-        )
-    }
-    coming = sum(row.state in (RESERVED, ACTIVE) and row.worker_id not in working for row in rows)
-    taken = sum(row.state not in FREED for row in rows)
-    return max(of.places, taken + max(0, people - coming))
+    return math.ceil(batches / plan.campaign.hits_per_session)
+
+
+def places_taken(work: Work) -> int:
+    """How many places of the study are taken: the platform gives those of some away again."""
+    return work.count(submission, work.own(submission), submission.c.state.not_in(FREED))
+
+
+def places_wanted(work: Work) -> int:
+    """How many places the study should have: no fewer than now, and enough for what is open.
+
+    Sets that come free (a batch that does not count, somebody who never came back) need somebody
+    new. Those who have a place and have not begun are not asked for twice.
+    """
+    of = made_study(work)
+    if work.state != "running":
+        return of.places
+    judged = select(assignment.c.worker_id).where(
+        work.own(assignment), assignment.c.kind == "judge"
+    )
+    begun = submission.c.worker_id.in_(judged)
+    coming = work.count(
+        submission,
+        work.own(submission),
+        submission.c.state.in_((RESERVED, ACTIVE)),
+        submission.c.worker_id.is_(None) | ~begun,
+    )
+    return max(of.places, places_taken(work) + max(0, people_wanted(work) - coming))
 
 
 # --- counted --------------------------------------------------------------------------------------
