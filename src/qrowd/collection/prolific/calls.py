@@ -57,7 +57,6 @@ from qrowd.errors import RuleError, UsageError
 from qrowd.http import CallError, Client, LaterError, LostError, RefusedError
 
 TOKEN_VARIABLE, API_VARIABLE = "QROWD_PROLIFIC_TOKEN", "QROWD_PROLIFIC_API"
-SECRET_VARIABLE = "QROWD_PROLIFIC_SECRET"
 API = "https://api.prolific.com/api/v1/"
 WAITING, SENDING, DONE, REFUSED = "waiting", "sending", "done", "refused"
 LATER, DOUBT = "later", "doubt"  # of an outcome, beside done and refused

@@ -203,7 +203,7 @@ class TakeStudy(StudyAct):
 
 
 def _codes_of(work: Work, body: Mapping[str, Any]) -> tuple[str, ...]:
-    """The codes of a study, by what their types mean here; those of the plan where it has others."""
+    """The codes of a study, by what their types mean here; beside them those of the plan."""
     names = contract.names_of(work)
     outcomes = {"COMPLETED": "completed"} | {
         names[f"code.{outcome}"]: outcome for outcome in ("failed", "screened-out", "no-work")

@@ -118,7 +118,7 @@ def downgrade() -> None:
     for table in _TABLES:
         if op.get_bind().execute(sa.text(f"SELECT 1 FROM {table} LIMIT 1")).first() is not None:
             raise StoreError(
-                "there is a study at Prolific, which an older qrowd cannot keep; nothing was changed"
+                "there is a study at Prolific, which an older qrowd cannot keep; nothing changed"
             )
     for table in _TABLES:
         op.drop_table(table)
