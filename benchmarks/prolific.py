@@ -156,8 +156,10 @@ class Platform:
         self.currency = "GBP"
         self.token = TOKEN
         self.page_size = 100
+        self.counts_in = 1  # pence for each penny that it is told
         self.shows_after = 0.0  # seconds until a bonus shows
         self.waits: dict[Any, float] = {}
+        self.planned: list[tuple[str, str]] = []  # failures of the next such calls: part, kind
 
     def handle(self, method: str, path: str, body: Any, token: str) -> tuple[int, Any]:
         """Do what is asked; status and answer."""
@@ -175,6 +177,16 @@ class Platform:
                 except KeyError as error:
                     return 404, {"error": {"status": 404, "detail": f"not found: {error}"}}
         return 404, {"error": {"status": 404, "detail": f"no {method} {path}"}}
+
+    def failure_of(self, call: str) -> str:
+        """How a call fails; "" where it does not."""
+        for planned in self.planned:
+            if planned[0] in call:
+                self.planned.remove(planned)
+                return planned[1]
+        if self.chance.random() >= self.failing:
+            return ""
+        return self.chance.choice(("busy", "errs before", "errs after", "drops"))
 
     # --- what it does ---
 
@@ -245,7 +257,7 @@ class Platform:
         lines = [line.split(",") for line in body["csv_bonuses"].splitlines()]
         number = f"{len(self.payments) + 1:024x}"
         self.payments[number] = [
-            (people[who].id, round(float(amount) * 100)) for who, amount in lines
+            (people[who].id, round(float(amount) * 100 * self.counts_in)) for who, amount in lines
         ]
         total = sum(amount for _, amount in self.payments[number])
         return {"id": number, "study": body["study_id"], "amount": total}
@@ -297,7 +309,7 @@ def _handler(platform: Platform) -> type[BaseHTTPRequestHandler]:
                 platform.calls.append((self.command, path))
                 until = platform.waits.pop(self.client_address, 0.0)
                 platform.hurried += time.monotonic() < until
-                failure = _failure(platform)
+                failure = platform.failure_of(f"{self.command} {path}")
                 platform.failures[failure] += failure != ""
                 if failure == "busy":
                     platform.waits[self.client_address] = time.monotonic() + 0.95
@@ -331,12 +343,6 @@ def _handler(platform: Platform) -> type[BaseHTTPRequestHandler]:
             """Nothing."""
 
     return Handler
-
-
-def _failure(platform: Platform) -> str:
-    if platform.chance.random() >= platform.failing:
-        return ""
-    return platform.chance.choice(("busy", "errs before", "errs after", "drops"))
 
 
 @contextmanager
