@@ -213,9 +213,7 @@ def prolific_names(changed: Sequence[str]) -> dict[str, str]:
     for name, theirs in given.items():
         if name not in PROLIFIC_NAMES or not theirs:
             known = ", ".join(PROLIFIC_NAMES)
-            raise RuleError(
-                "bad-value", f"names: {name!r} is none, or has no name; there are {known}"
-            )
+            raise RuleError("bad-value", f"{name!r} is none of {known}, or has no name there")
     return PROLIFIC_NAMES | given
 
 

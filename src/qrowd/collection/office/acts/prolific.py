@@ -365,7 +365,7 @@ class RejectSubmission(StudyAct):
     scope = "pay"
     subject = "worker {worker}"
     final = True
-    worker: int = detail(WorkerNumber())
+    worker: int = detail(WorkerNumber(), hint=True)
     category: str = detail(Choice(of=CATEGORIES, text="office.prolific.category."))
     # may be about a person: not in the record, which stays
     message: str = detail(Words(), recorded=False, hint=True)
