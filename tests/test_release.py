@@ -42,7 +42,9 @@ def test_the_sdist_has_every_committed_file(made: Path) -> None:
 
 def test_the_wheel_has_every_file_of_the_package(made: Path) -> None:
     package = ROOT / "src" / "qrowd"
-    of_package = {str(path.relative_to(ROOT / "src")) for path in committed() if package in path.parents}
+    of_package = {
+        str(path.relative_to(ROOT / "src")) for path in committed() if package in path.parents
+    }
     with zipfile.ZipFile(next(made.glob("*.whl"))) as wheel:
         names = set(wheel.namelist())
         (about,) = (name for name in names if name.endswith(".dist-info/METADATA"))
@@ -57,7 +59,9 @@ def test_the_wheel_has_every_file_of_the_package(made: Path) -> None:
 def test_the_version_is_written_in_one_place() -> None:
     """Elsewhere it is read from there; CITATION.cff, which programs read as it is, repeats it."""
     said = re.compile(rf"(?<![\w.]){re.escape(qrowd.__version__)}(?![\w.])")
-    shown = re.compile(r"^```text$.*?^```$", re.DOTALL | re.MULTILINE)  # what a program printed once
+    shown = re.compile(
+        r"^```text$.*?^```$", re.DOTALL | re.MULTILINE
+    )  # what a program printed once
     found = {
         str(path.relative_to(ROOT))
         for path in committed()
