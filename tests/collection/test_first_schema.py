@@ -133,9 +133,9 @@ def test_acts_of_the_first_version_are_undone(upgraded: Store) -> None:
                 refused[name, row.act] = str(error)
             else:
                 undone.add(row.act)
-    final = {act: "cannot be undone" for act in ("forget", "settle", "message")}
+    final = dict.fromkeys(("forget", "settle", "message"), "cannot be undone")
     launched = {"launch": "work was given out already"}
-    unknown = {act: "not in the record" for act in ("accept", "exclude", "answer appeal")}
+    unknown = dict.fromkeys(("accept", "exclude", "answer appeal"), "not in the record")
     restored_since = {"refuse": "cannot restore a batch that is accepted"}  # by the appeal
     why = final | launched | unknown | restored_since
     assert {act for _, act in refused} == why.keys()
