@@ -11,15 +11,18 @@ help:  ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.made:
+	@echo "making an environment: $(VENV)"
 	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# what the demo needs, and nothing that only takes time: Python compiles what is used
+$(VENV)/.demo: pyproject.toml $(VENV)/.made
+	@echo "installing qrowd with its extras report and serve; most of the time goes here, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[report,serve]'
+	@touch $@
+
+$(VENV)/.developing: pyproject.toml $(VENV)/.made
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	touch $@
-
-$(VENV)/.installed: pyproject.toml $(VENV)/.made
-	$(BIN)/python -m pip install --quiet -e '.[all]'
-	touch $@
-
-$(VENV)/.developing: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e '.[all]' --group dev
 	touch $@
 
@@ -30,8 +33,8 @@ $(CORE)/.made:
 
 setup: $(VENV)/.developing  ## Make the local environment (.venv); quick the second time
 
-demo: $(VENV)/.installed  ## Simulate, merge, evaluate, compare; prints the path of a report
-	$(BIN)/qrowd demo -o demo
+demo: $(VENV)/.demo  ## Simulate, merge, score, judge by robots; prints where the report is
+	@$(BIN)/qrowd demo -o demo
 
 gates: setup  ## Format, lint, types, imports
 	$(BIN)/ruff format --check .
