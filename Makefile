@@ -6,33 +6,35 @@ CORE := .venv-core
 # what these compute is the same with and without extras; each method's example runs without, too
 COMPUTING := aggregation comparison contract evaluation oracle quality simulation
 
-.PHONY: help demo test setup gates chromium tests core-tests docs bench bench-short soak clean
+.PHONY: help demo test setup gates chromium tests release core-tests docs bench bench-short soak clean
 help:  ## Show what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/.made:
+	@echo "making an environment: $(VENV)"
 	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# what the demo needs, and nothing that only takes time: Python compiles what is used
+$(VENV)/.demo: pyproject.toml $(VENV)/.made
+	@echo "installing qrowd with its extras report and serve; most of the time goes here, once"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[report,serve]'
+	@touch $@
+
+$(VENV)/.developing: pyproject.toml $(VENV)/.made
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	touch $@
-
-$(VENV)/.installed: pyproject.toml $(VENV)/.made
-	$(BIN)/python -m pip install --quiet -e '.[all]'
-	touch $@
-
-$(VENV)/.developing: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet -e '.[all]' --group dev
 	touch $@
 
-$(CORE)/.installed: pyproject.toml
+$(CORE)/.made:
 	$(PYTHON) -m venv $(CORE)
 	$(CORE)/bin/python -m pip install --quiet --upgrade pip
-	$(CORE)/bin/python -m pip install --quiet -e . --group core-test
 	touch $@
 
 setup: $(VENV)/.developing  ## Make the local environment (.venv); quick the second time
 
-demo: $(VENV)/.installed  ## Simulate, merge, evaluate, compare; prints the path of a report
-	$(BIN)/qrowd demo -o demo
+demo: $(VENV)/.demo  ## Simulate, merge, score, judge by robots; prints where the report is
+	@$(BIN)/qrowd demo -o demo
 
 gates: setup  ## Format, lint, types, imports
 	$(BIN)/ruff format --check .
@@ -52,9 +54,19 @@ tests: setup chromium  ## All tests
 	$(BIN)/python -m pytest -n 2 -q --ignore=tests/browser
 	$(BIN)/python -m pytest -n 2 -q tests/browser
 
-# what methods compute has no extra to miss: these tests would only be the same again
-core-tests: $(CORE)/.installed  ## The tests again, in an environment without any extra
-	$(CORE)/bin/python -m pytest -n 2 -q $(COMPUTING:%=--ignore=tests/%)
+release: setup  ## A wheel and an sdist, into dist/
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation >/dev/null
+	@ls dist/*
+
+# in an environment that has the wheel, what it depends on, and pytest; in the folder of the sdist.
+# What methods compute has no extra to miss: these tests would only be the same again.
+core-tests: release $(CORE)/.made  ## The sdist's tests of the wheel, without the checkout and any extra
+	rm -rf $(CORE)/sdist && mkdir $(CORE)/sdist
+	tar -xzf dist/qrowd-*.tar.gz -C $(CORE)/sdist --strip-components 1
+	$(CORE)/bin/python -m pip install --quiet --force-reinstall --no-deps dist/qrowd-*.whl
+	$(CORE)/bin/python -m pip install --quiet dist/qrowd-*.whl --group core-test
+	cd $(CORE)/sdist && ../bin/python -m pytest -n 2 -q $(COMPUTING:%=--ignore=tests/%)
 
 docs: setup  ## Build the documentation strictly, into site/
 	$(BIN)/python docs/generate.py
@@ -73,4 +85,4 @@ soak: setup  ## How campaigns hold under load, on both engines (takes long)
 	$(BIN)/python -m benchmarks.soak
 
 clean:  ## Remove what was made
-	rm -rf $(VENV) $(CORE) demo site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(CORE) demo dist site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

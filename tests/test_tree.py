@@ -69,7 +69,7 @@ def test_help_imports_nothing_heavy(arguments: list[str]) -> None:
     assert json.loads(done.stdout.splitlines()[-1]) == []
 
 
-def _committed() -> list[Path]:
+def committed() -> list[Path]:
     try:
         listed = subprocess.run(
             ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -85,7 +85,7 @@ def test_nothing_committed_names_a_machine() -> None:
     assert mark.search(b"cat /" + b"work/x")
     found = [
         f"{path.relative_to(ROOT)}: {bad.group().decode()}"
-        for path in _committed()
+        for path in committed()
         if path.is_file() and (bad := mark.search(path.read_bytes()))
     ]
     assert found == []
@@ -95,7 +95,7 @@ def test_lines_of_scripts_and_styles_fit_a_screen() -> None:
     """The formatter leaves comments and strings as long as they are."""
     long = [
         f"{path.relative_to(ROOT)}:{number}"
-        for path in _committed()
+        for path in committed()
         if path.suffix in {".js", ".css"} and path.is_file()
         for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
         if len(line) > 100

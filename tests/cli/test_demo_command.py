@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,18 @@ pytest.importorskip("jinja2", reason="pages need the extra `report`")
 pytest.importorskip("matplotlib", reason="figures need the extra `report`")
 
 
-def test_the_last_line_is_the_path_of_the_page(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_it_ends_with_the_judging_page_and_the_path_of_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(sys, "argv", [".venv/bin/qrowd", "demo"])
     main(["demo", "-o", str(tmp_path / "new" / "demo"), "--seed", "2"])
-    path = Path(capsys.readouterr().out.splitlines()[-1])
+    shown = capsys.readouterr()
+    assert [line[:8] for line in shown.err.splitlines() if " of 4: " in line] == [
+        f"{step} of 4: " for step in (1, 2, 3, 4)
+    ]
+    *_, judge, last = shown.out.splitlines()
+    assert judge.endswith(": .venv/bin/qrowd serve --try")
+    path = Path(last)
     assert path == tmp_path / "new" / "demo" / "report.html"
     page = path.read_text(encoding="utf-8")
     assert "qrowd simulate --preset demo --seed 2" in page

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -16,16 +14,15 @@ from qrowd.asking.answers import Answer, read_answer
 from qrowd.asking.journal import Journal
 from qrowd.asking.questions import Question
 from qrowd.errors import InputError, MissingExtraError, UsageError
+from qrowd.http import LONGEST_WAIT, TOO_LATE, asked_to_wait, pause, words_of
 
 if TYPE_CHECKING:
     import httpx
 
 _BUSY = (409, 425, 429, 500, 502, 503, 529)  # worth another try
-_TOO_LATE = (408, 504, 520, 521, 522, 523, 524)  # likewise; a model may have worked, and be paid
 _NO_ACCESS = (401, 402, 403, 404, 405)  # nothing that follows would fare better
 _FLAGGED = (403, 404, 405)  # after an answer: some servers say so of a single text
 _LARGEST = 1 << 20  # bytes of a response
-_LONGEST_WAIT = 120.0  # seconds, also where a server asks for more
 _SHOWN = 200  # letters of what a server says is wrong
 _IN_VAIN = 20  # questions without an answer, from the start or in a row: it is not up to them
 _SECRET = 12  # letters that a key has at least; shorter ones (EMPTY, ollama) stand for none
@@ -166,9 +163,8 @@ class Client:
         busy: _BusyError | None = None
         for attempt in range(self.limits.tries):
             if busy is not None:
-                if not busy.wait:  # longer from time to time
-                    pause = min(_LONGEST_WAIT, 0.25 * 2**attempt)
-                    await asyncio.sleep(pause * random.uniform(0.5, 1))
+                if not busy.wait:
+                    await asyncio.sleep(pause(attempt - 1))
                 if not await self._may(question):
                     return
             await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
@@ -180,7 +176,7 @@ class Client:
                 await (self.journal.lost(key) if busy.lost else self.journal.free(key))
                 self._freed.set()
                 if busy.wait is not None:  # as long as the server asks for, and everybody
-                    self._pause_until = time.monotonic() + min(busy.wait, _LONGEST_WAIT)
+                    self._pause_until = time.monotonic() + min(busy.wait, LONGEST_WAIT)
             except _UselessError as useless:
                 cost = question.worst if useless.paid else 0.0
                 await self._enter(question, Answer(missing=str(useless)), cost, 0.0)
@@ -249,10 +245,10 @@ class Client:
             raise _BusyError(f"no connection ({self._brief(error)})", away=True) from None
         except httpx.HTTPError as error:
             raise _BusyError(f"the connection broke ({self._brief(error)})", lost=True) from None
-        if status in (*_BUSY, *_TOO_LATE):
-            is_lost = status in _TOO_LATE
-            raise _BusyError(f"HTTP {status}", _asked_to_wait(headers), is_lost)
-        words = _words(content)
+        if status in (*_BUSY, *TOO_LATE):
+            is_lost = status in TOO_LATE  # a model may have worked, and be paid
+            raise _BusyError(f"HTTP {status}", asked_to_wait(headers), is_lost)
+        words = words_of(content)
         if status in _NO_ACCESS and not (self._answered and status in _FLAGGED):
             key = "the key" if self.key else "the key, of which there is none (QROWD_ASK_KEY)"
             message = f"the server says {status}: {words}; see --endpoint, --model and {key}"
@@ -264,14 +260,13 @@ class Client:
             raise _UselessError(f"refused by the server: {status} {words}")
         if status != 200:
             raise self._no_use(f"the server answers {status}; see --endpoint")
+        self._answered = True
         if len(content) > _LARGEST:
             raise _UselessError("unreadable: a response of more than a megabyte", paid=True)
         try:
-            body = json.loads(content)
+            return json.loads(content)
         except (ValueError, RecursionError):
             raise _UselessError("unreadable: a response that is no JSON", paid=True) from None
-        self._answered = True
-        return body
 
     def _brief(self, error: Exception) -> str:
         text = str(error) or type(error).__name__
@@ -306,28 +301,3 @@ def line_of(answer: Answer, cost: float, seconds: float) -> dict[str, Any]:
     """An answer as the journal has it."""
     known = {name: value for name, value in asdict(answer).items() if value not in (None, "")}
     return {**known, "cost": cost, "seconds": round(seconds, 3)}
-
-
-def _words(content: bytes) -> str:
-    """What a server says is wrong, in one line."""
-    text = content[:4000].decode(errors="replace")
-    try:
-        found = json.loads(content)
-        error = found.get("error", found)
-        text = str(error.get("message", error) if isinstance(error, dict) else error)
-    except (ValueError, AttributeError, RecursionError):
-        pass
-    return " ".join(text.split())[:_SHOWN]
-
-
-def _asked_to_wait(headers: httpx.Headers) -> float | None:
-    """Retry-After: seconds, or a date."""
-    said = headers.get("retry-after", "")
-    try:
-        return max(0.0, float(said))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
-    except (ValueError, TypeError):
-        return None

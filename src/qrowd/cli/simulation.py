@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -117,8 +119,8 @@ def demo(folder: str, seed: int, as_json: bool) -> None:
 
     Simulates a small collection judged by good, sloppy, biased and spamming assessors, merges the
     judgements with several methods, scores the systems, compares with gold, lets robots do a small
-    campaign (where the extra `serve` is installed), and writes a one-page report. The last line
-    printed is its path.
+    campaign (where the extra `serve` is installed), and writes a one-page report. The last two
+    lines printed are the command that opens the judging page, and the path of the report.
 
     \b
     Examples:
@@ -126,10 +128,12 @@ def demo(folder: str, seed: int, as_json: bool) -> None:
       qrowd demo -o tryout --seed 7
     """
     into = Path(folder)
+    say("1 of 4: a crowd, documents and systems are simulated, so that the truth is known")
     collection = q.simulate("demo", seed=seed)
-    say(f"simulated {collection.judgements!r}")
     _save(collection, into)
-    say(f"merging by {', '.join(METHODS)}; scoring {len(collection.runs)} systems")
+    say(f"{collection.judgements!r}")
+    names = ", ".join(METHODS)
+    say(f"2 of 4: merging by {names}, scoring {len(collection.runs)} systems under {DRAWS} draws")
     study = q.study(
         collection.judgements,
         collection.runs,
@@ -141,6 +145,7 @@ def demo(folder: str, seed: int, as_json: bool) -> None:
     )
     study = replace(study, known=collection.assessors)
     sections = _campaign(into, seed)
+    say("4 of 4: writing the report")
     page = into / "report.html"
     options = " ".join([*(f"--method {name}" for name in METHODS), f"--seed {seed}"])
     files = "--gold gold.qrels --runs runs -o report.html"
@@ -149,18 +154,27 @@ def demo(folder: str, seed: int, as_json: bool) -> None:
         f"qrowd report crowd.tsv.gz {files} {options}",
     ]
     q.save(q.report(study, *sections, title="A simulated crowd, merged", commands=again), page)
+    judge = f"{_as_called()} serve --try"
     if as_json:
-        show_json({"report": str(page)})
+        show_json({"report": str(page), "judging_page": judge})
     else:
+        click.echo(f"the judging page, to try: {judge}")
         click.echo(page)
+
+
+def _as_called() -> str:
+    """How to type this command again: by its path, where the shell would not find it."""
+    typed = Path(sys.argv[0])
+    elsewhere = typed.name == "qrowd" and which("qrowd") != str(typed.absolute())
+    return str(typed) if elsewhere else "qrowd"
 
 
 def _campaign(folder: Path, seed: int) -> list[Section]:
     """What robots did in a small campaign, where campaigns can run."""
     if find_spec("fastapi") is None or find_spec("sqlalchemy") is None:
-        say("no campaign: pip install 'qrowd[serve]' to see one")
+        say("3 of 4: left out, no campaign without the extra: pip install 'qrowd[serve]'")
         return []
     from qrowd.web.robots.demo import demo_campaign
 
-    say("robots judge a small campaign, from qualification to qrels")
+    say("3 of 4: robots do a small campaign, from the entrance test to qrels")
     return [demo_campaign(folder, seed)]

@@ -342,6 +342,9 @@ def withdraw(work: Work, details: Mapping[str, Any]) -> None:
     # sets that somebody has met stay, closed
     met = sa.exists().where(place.c.set_id == judging_set.c.id)
     target = sa.case((judging_set.c.role == "pool", judging_set.c.held), else_=0)
+    if "last_pair" not in details:  # schema 0001, whose record names the sets alone: all stay
+        work.update(judging_set, added["set"], open=0, target=target)
+        return
     work.update(judging_set, added["set"], met, open=0, target=target)
     unmet = sa.select(judging_set.c.id).where(added["set"], ~met)
     work.delete(member, member.c.set_id.in_(unmet))

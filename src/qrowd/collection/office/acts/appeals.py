@@ -47,6 +47,8 @@ class AnswerAppeal(Act):
             undo_readmission(work, stored)
         elif stored.get("batch"):
             take_back(work, stored["batch"], "refuse again")
+        elif stored.get("assignment"):  # schema 0001
+            take_back(work, stored, "refuse again")
 
     def foretell(self, work: Work) -> Consequence:
         row = appeals.appeal_numbered(work, self.appeal)

@@ -51,6 +51,12 @@ class BatchAct(Act):
 def take_back(work: Work, before: Stored, move_name: str) -> None:
     """A batch as it was: state, places (where they are open), promise and debt."""
     row = by_id(work, int(before["assignment"]))
+    if "paid" not in before:  # schema 0001
+        raise RuleError(
+            "not-allowed",
+            f"how batch {row.id} was before is not in the record, which an early qrowd wrote; "
+            "accept, exclude or refuse it instead",
+        )
     if row.paid != before["paid"]:
         raise RuleError("not-allowed", "this batch was paid since; that cannot be taken back")
     moved = move(work, row, move_name, ended_at=before["ended_at"])

@@ -99,8 +99,11 @@ class RaiseTarget(Act):
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
-        sets = _offered_sets(work, stored.get("topic"))
-        for first, last, target in stored["before"]:
+        sets, before = _offered_sets(work, stored.get("topic")), stored["before"]
+        if isinstance(before, int):  # schema 0001: one target of them all
+            _set_target(work, before, sets)
+            return
+        for first, last, target in before:
             _set_target(work, int(target), and_(sets, judging_set.c.id.between(first, last)))
 
     def foretell(self, work: Work) -> Consequence:
