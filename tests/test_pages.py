@@ -185,7 +185,7 @@ def test_the_site_is_small(site: Path) -> None:
     ("words", "page"),
     [
         ("label studio", "how-to/label-studio/"),
-        ("prolific", "reference/campaigns/"),
+        ("prolific", "reference/prolific/"),
         ("kappa", "explanation/trust/"),
         ("nDCG", "how-to/ndcg-200-labels/"),
         ("gold", "glossary/"),

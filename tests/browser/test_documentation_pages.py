@@ -29,7 +29,7 @@ PAGES = (
 )
 SEARCHES = {
     "label studio": "how-to/label-studio/",
-    "prolific": "reference/campaigns/",
+    "prolific": "reference/prolific/",
     "kappa": "evidence/comparing/",
     "nDCG": "how-to/ndcg-200-labels/",
     "gold": "explanation/gold/",
