@@ -21,6 +21,9 @@ estimate; for AP and nDCG one step without the machine), in every tenth sample.
 And (`population`) the same where topics are a sample, too: as many as there are drawn with
 replacement from those of DL 2021, the truth being the scores on all of these; intervals over
 topics, and for comparison those for the pool.
+
+And (`needed`) how far the number of topics that shows a difference is from what true scores ask
+for, each run being the baseline in turn; beside it, what expected scores would ask for.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ from qrowd.evaluation.measure import measures_of
 
 LINEAR, ALL = ("P@10", "DCG@10"), ("P@10", "DCG@10", "nDCG@10", "AP")
 ALONE = "human only"
-PARTS = ("pairs", "effective", "topics", "ways", "ranking", "steps", "population")
+PARTS = ("pairs", "effective", "topics", "ways", "ranking", "steps", "population", "needed")
 COLLECTIONS = ("dl21", "dl21, grade 3", "made", "trec8")
 EFFECTIVE = (1, 3, 5, 7, 10, 15, 20, 30, 50)
 FIVE = (
@@ -420,6 +423,40 @@ def population(world: World, options: Options) -> None:
                 table.row(over, name, n, *cells[1:8], *cells[9:12])
 
 
+def needed(world: World, options: Options) -> None:
+    """How many topics are needed, over how many the true scores ask for."""
+    title = f"Topics needed: over what true scores ask for, {options.draws} samples a row"
+    columns = ("collection", "measure", "pairs", "deviation", "topics", "topics by expected scores")
+    table = Table(*columns, title=title)
+    for name in options.collections:
+        machine, gold, runs, names = graded(name, options.collection)
+        truth = q.evaluate(runs, gold, names).values[:, 0]
+        worth = variance_shares(machine, runs, measures_of(names))
+        for n in options.steps:
+            chance, ratios = probabilities(worth, n, even_share(options)), []
+            for number in range(options.draws):
+                at = systematic(chance, np.random.default_rng([world.seed, n, number]))
+                chosen = Sample(gold.pairs.select(at), chance[at], options.by, gold.grade[at])
+                found = q.correct(runs, machine, chosen, names)
+                assert found.by_topic is not None
+                base = number * 7 % len(runs)
+                true, expected = (
+                    np.delete(scores - scores[:, :, [base]], base, axis=2).std(axis=1, ddof=1)
+                    for scores in (truth, found.by_topic.values[:, 0])
+                )
+                drawn = q.against(found, runs, runs.runs.names[base]).spread
+                most = true.max(axis=1)
+                ratios.append(
+                    [
+                        np.median(drawn / true, axis=1),
+                        (drawn.max(axis=1) / most) ** 2,
+                        (expected.max(axis=1) / most) ** 2,
+                    ]
+                )
+            for label, cells in zip(names, np.mean(ratios, axis=0).T, strict=True):
+                table.row(name, label, n, *(f"{cell:.2f}" for cell in cells))
+
+
 def resampled(
     machine: Merged, gold: Qrels, runs: RunSet, worth: Floats, random: np.random.Generator
 ) -> tuple[Merged, Qrels, RunSet, Floats]:
@@ -552,7 +589,7 @@ def main(options: Options) -> None:
     assert gold.pairs == merged.pairs
     world = World(gold, merged, runs, crowd, options.seed)
     print(f"{options.samples} samples, seed {options.seed}")
-    parts = (over_pairs, by_effective, over_topics, other_ways, ranking, steps, population)
+    parts = (over_pairs, by_effective, over_topics, other_ways, ranking, steps, population, needed)
     for name, part in zip(PARTS, parts, strict=True):
         if name in options.only:
             part(world, options)

@@ -173,7 +173,7 @@ def test_what_cannot_be_estimated_is_said(made: q.Collection, machine: Merged) -
     few = q.sample(machine, 8).labelled(made.truth)
     found = q.correct(made.runs, machine, few, "P@10")
     assert np.isnan(found.value).all()
-    assert "8 human labels are too few" in found.notes[0]
+    assert "8 pairs judged by a human are too few" in found.notes[0]
     some = q.sample(machine, 100).labelled(made.truth)
     found = q.correct(made.runs, machine, some, "RR")
     assert np.isnan(found.value).all()
@@ -384,3 +384,24 @@ def test_misuse_by_command(files: Path) -> None:
     )
     never = run(command, [*asked, "--correct", "ppi", "--human", f"{at}/never.tsv"])
     assert "probability must be above 0" in str(never.exception)
+
+
+def test_fewer_than_ten_labels_are_refused_in_one_line(files: Path, made: q.Collection) -> None:
+    run, at = CliRunner().invoke, str(files)
+    drawn = ["sample", f"{at}/llm.tsv", "-n", "9", "--by", "random", "-o", f"{at}/todo.tsv"]
+    assert run(command, drawn).exit_code == 0
+    _label(files, made.truth)
+    named = ["--runs", f"{at}/all.run", "--human", f"{at}/few.tsv"]
+    judged = ["--judgements", f"{at}/llm.tsv"]
+    expected = (
+        f"{at}/few.tsv: 9 pairs judged by a human are too few for an estimate; judge 10 or more"
+    )
+    for asked in (
+        ["evaluate", *judged],
+        ["compare", "--systems", *judged],
+        ["report", f"{at}/llm.tsv", "--method", "mv", "--draws", "5", "-o", f"{at}/r.html"],
+    ):
+        refused = run(command, [*asked, *named])
+        assert isinstance(refused.exception, InputError)
+        assert str(refused.exception) == expected
+    assert not (files / "r.html").exists()

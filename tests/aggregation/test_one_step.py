@@ -170,3 +170,19 @@ def test_documents_that_nobody_drew_are_not_known(made: q.Collection, machine: q
     found = q.correct(made.runs, machine, sample, "P@10")
     assert np.isnan(found.low[0, 0])
     assert np.isnan(found.human_low[0, 0])
+
+
+def test_labels_as_they_could_be(made: q.Collection, machine: q.Merged) -> None:
+    few = q.sample(machine, 150, seed=4).labelled(made.truth)
+    step = OneStep(made.runs, machine, few)
+    drawn = step.drawn(400, seed=1)
+    grades = np.concatenate([drawn.block(t, 0, 400) for t in range(len(drawn.topics))])
+    assert (grades[step.at] == few.qrels.grade[:, None]).all()
+    np.testing.assert_allclose(grades.mean(axis=1), step.labels.p[:, 1], atol=0.12)
+    # errors of a topic's documents go together
+    by_topic = np.add.reduceat(grades, machine.pairs.topic_starts[:-1], axis=0, dtype=np.int64)
+    alone = np.add.reduceat(
+        (grades.mean(axis=1) * (1 - grades.mean(axis=1))), machine.pairs.topic_starts[:-1]
+    )
+    assert np.median(by_topic.var(axis=1) / alone) > 1.5
+    assert (step.drawn(3, seed=1).dense == drawn.dense[:, :3]).all()

@@ -47,6 +47,7 @@ TROUBLES: dict[str, tuple[Callable[[int], Reply], int | None, str]] = {
     "fine": (lambda n: grade(2), 2, ""),
     "busy once": (lambda n: Reply({}, 429) if n == 0 else grade(1), 1, ""),
     "waits": (lambda n: Reply({}, 429, {"retry-after": "0.1"}) if n == 0 else grade(1), 1, ""),
+    "waits not": (lambda n: Reply({}, 429, {"retry-after": "0"}) if n == 0 else grade(1), 1, ""),
     "a date": (
         lambda n: (
             Reply({}, 503, {"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) if n == 0 else grade(1)
@@ -77,6 +78,7 @@ TROUBLES: dict[str, tuple[Callable[[int], Reply], int | None, str]] = {
     "fenced": (lambda n: said('```json\n{"grade": 3}\n```'), 3, ""),
     "cut": (lambda n: said('{"grade": 3', finish_reason="length"), None, "cut: "),
     "thought": (lambda n: said('<think>{"grade": 0}</think>\n{"grade": 3}'), 3, ""),
+    "thought away": (lambda n: said('{"grade": 0}?</think>{"grade": 3}'), 3, ""),
     "thinking": (lambda n: said('<think>{"grade": 0}'), None, "cut: nothing but thinking"),
     "apart": (lambda n: said('{"grade": 3}', message={"reasoning_content": "0"}), 3, ""),
     "parts": (lambda n: said([{"type": "text", "text": '{"grade": 1}'}]), 1, ""),

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from tests.asking.judge_server import (
     TROUBLES,
     Body,
     Reply,
+    Server,
     grade,
     said,
     serving,
@@ -126,6 +128,82 @@ def test_scores_of_umbrela_are_read_strictly(said_text: str) -> None:
     assert bool(found.missing) == (found.value is None)
 
 
+def test_thinking_whose_beginning_the_server_keeps_is_no_answer() -> None:
+    thought = '##final score: 1, or is it? {"grade": 0}\n</think>\n'
+    assert read_answer(said(thought + '{"grade": 3}').body, read_prompt("graded")).value == 3
+    assert read_answer(said(thought + "##final score: 2").body, read_prompt("umbrela")).value == 2
+    assert read_answer(said(thought).body, read_prompt("umbrela")).missing == "empty"
+
+
+def test_a_server_that_is_away_leaves_questions_open(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j") as journal:
+        session = Session([GRADED], about(["a", "b"]), journal)
+        with pytest.raises(InputError, match=r"127.0.0.1:1/v1: no connection .*; see --endpoint"):
+            session.ask("http://ann:tok3n@127.0.0.1:1/v1", replace(QUICK, tries=1))
+        assert len(list(session.open())) == 2
+        assert journal.spent == 0
+
+
+def test_a_server_that_goes_away_leaves_questions_open(tmp_path: Path) -> None:
+    alive = 5
+    texts = [f"{at:02}" for at in range(40)]
+
+    def judge(body: Body, n: int) -> Reply:
+        return grade(1) if order.index(text_of(body)) < alive else Reply({}, 503)
+
+    with serving(judge) as server, Journal(tmp_path / "j") as journal:
+        session = Session([GRADED], about(texts), journal)
+        order = [item.documents[0].text for item in session.items]
+        for alive in (5, 20):
+            with pytest.raises(InputError, match=r"20 questions in a row .* HTTP 503, 1 times"):
+                session.ask(server.url, replace(QUICK, tries=1, at_once=1))
+            assert [value for value, _ in outcome(session).values()] == [1] * alive
+        alive = 40
+        assert session.ask(server.url, QUICK) == ""
+        assert [value for value, _ in outcome(session).values()] == [1] * 40
+
+
+def test_answers_of_which_none_can_be_read_are_not_paid_to_the_end(tmp_path: Path) -> None:
+    with serving(lambda body, n: said("", finish_reason="length")) as server:
+        for at_once in (1, 16):
+            with Journal(tmp_path / f"{at_once}") as journal:
+                session = Session([GRADED], about([f"{at}" for at in range(60)]), journal)
+                with pytest.raises(
+                    InputError, match=r"20 questions and not one .*: cut: the answer"
+                ):
+                    session.ask(server.url, replace(QUICK, at_once=at_once))
+                assert 20 <= len(outcome(session)) < 20 + at_once
+
+
+def test_half_a_character_in_a_text_is_sent_as_a_question_mark(tmp_path: Path) -> None:
+    with serving(lambda body, n: grade(1)) as server, Journal(tmp_path / "j") as journal:
+        session = Session([GRADED], about(["half \ud83d of it"]), journal)
+        assert session.ask(server.url, QUICK) == ""
+        assert text_of(server.bodies[0]) == "half ? of it"
+
+
+def test_a_full_disk_leaves_no_half_of_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, real = tmp_path / "j", os.write
+
+    def full(file: int, text: bytes) -> int:
+        if path.stat().st_size > 2000:
+            raise OSError(28, "No space left on device")
+        return real(file, text[:100])
+
+    with serving(lambda body, n: grade(1)) as server:
+        with Journal(path) as journal, monkeypatch.context() as patch:
+            patch.setattr(os, "write", full)
+            session = Session([GRADED], about([f"{at}" for at in range(40)]), journal)
+            with pytest.raises(InputError, match="cannot be written: No space left"):
+                session.ask(server.url, QUICK)
+        with Journal(path) as journal:
+            session = Session([GRADED], about([f"{at}" for at in range(40)]), journal)
+            assert session.ask(server.url, QUICK) == ""
+            assert len(outcome(session)) == 40
+
+
 def test_a_server_that_takes_no_schema_is_read_strictly(tmp_path: Path) -> None:
     def judge(body: Body, asked_before: int) -> Reply:
         if "response_format" in body:
@@ -151,6 +229,26 @@ def test_a_key_that_is_not_taken_stops_all(tmp_path: Path) -> None:
         assert len(server.bodies) <= 4
         assert "secret" in server.bodies[0]["head"]
     assert "secret" not in (tmp_path / "j").read_text()
+
+
+@pytest.mark.parametrize("status", [200, 400, 401])
+def test_a_key_that_the_server_repeats_is_not_written(
+    status: int, pool: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("QROWD_ASK_KEY", "sk-SECRET-1234")
+
+    def judge(body: Body, n: int) -> Reply:
+        if status != 200:
+            return Reply({"error": {"message": "bad key: sk-SECRET-1234"}}, status)
+        return said("Is sk-SECRET-1234 a key?") if n else grade(1)
+
+    with serving(judge) as server, suppress(SystemExit):
+        main(line(pool, "--endpoint", server.url.replace("//", "//ann:tok3n@"), "--at-once", "1"))
+    shown = capfd.readouterr()
+    files = [path.read_text() for path in pool.iterdir()]
+    for text in (shown.out, shown.err, *files):
+        assert "SECRET" not in text
+        assert "tok3n" not in text
 
 
 def test_a_key_that_is_missing_is_named(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -276,9 +374,12 @@ def test_preferences_are_asked_in_both_orders(tmp_path: Path) -> None:
         assert session.first_place() == (4, 6)
     assert list(zip(table["left"], table["right"], table["winner"], strict=True)) == [
         ("a", "b", "a"),
-        ("b", "c", "tie"),  # the first one, whichever it was
-        ("a", "c", "a"),
+        ("c", "b", "tie"),  # the first one, whichever it was
+        ("c", "a", "a"),
     ]
+    assert table["raw"][0] == '{"better": "A"}'
+    assert table["raw_turned"][0] == '{"better": "B"}'
+    assert table["tokens_in"] == [200, 200, 200]
 
 
 def test_probabilities_give_a_mean_grade(tmp_path: Path) -> None:
@@ -319,32 +420,87 @@ def line(folder: Path, *more: str) -> list[str]:
     return ["ask", str(folder / "pool.qrels"), *given, "--model", "made", *more]
 
 
-def test_killed_many_times_nothing_is_lost_or_asked_twice(pool: Path) -> None:
-    def judge(body: Body, n: int) -> Reply:
-        time.sleep(0.002)
-        return grade(1)
+def killed(command: Sequence[str], server: Server, times: int) -> None:
+    """Kill the command (-9) so many times once it has asked 25 more, then let it end."""
+    for _ in range(times):
+        before = len(server.bodies)
+        running = subprocess.Popen(command)
+        while len(server.bodies) < before + 25 and running.poll() is None:
+            time.sleep(0.005)
+        if running.poll() is None:
+            os.kill(running.pid, signal.SIGKILL)
+        running.wait()
+    assert subprocess.run(command).returncode == 0
 
-    kills = 0
-    with serving(judge) as server:
-        options = ("--endpoint", server.url, "--price", "1,1", "--cap", "3", "--at-once", "4", "-q")
-        command = [sys.executable, "-m", "qrowd", *line(pool, *options)]
-        while kills < 4:
-            before = len(server.bodies)
-            running = subprocess.Popen(command)
-            while len(server.bodies) < before + 25 and running.poll() is None:
-                time.sleep(0.005)
-            if running.poll() is None:
-                os.kill(running.pid, signal.SIGKILL)
-                kills += 1
-            running.wait()
-        assert subprocess.run(command).returncode == 0
+
+def slowly(body: Body, n: int) -> Reply:
+    time.sleep(0.002)
+    return grade(1)
+
+
+def test_killed_many_times_nothing_is_lost_or_asked_twice(pool: Path) -> None:
+    kills, at_once = 4, 4
+    with serving(slowly) as server:
+        options = ("--endpoint", server.url, "--price", "1,1", "--cap", "3", "-q")
+        ask = [*line(pool, *options), "--at-once", str(at_once)]
+        killed([sys.executable, "-m", "qrowd", *ask], server, kills)
         crowd = q.read_judgements(pool / "llm.jsonl")
         assert len(crowd) == 200
         assert crowd.kind_counts["machine"] == 1
-        twice = sum(count - 1 for count in server.asked.values())
-        assert twice <= kills * 4
+        assert server.asked.total() - 200 <= kills * at_once
     with Journal(pool / "llm.journal.jsonl") as journal:
         assert journal.spent <= 3
+
+
+def test_killed_many_times_a_cap_that_is_reached_holds(pool: Path) -> None:
+    with serving(slowly) as server:
+        cap = 0.02  # of 200 answers at 0.00011 and questions under way at .0018 each, at most
+        options = ("--endpoint", server.url, "--price", "1,1", "--cap", f"{cap}", "-q")
+        ask = [*line(pool, *options), "--at-once", "2"]
+        killed([sys.executable, "-m", "qrowd", *ask], server, 3)
+        assert 50 < server.asked.total() < 200
+        assert server.asked.total() * Price(1, 1).of(100, 10) <= cap
+    with Journal(pool / "llm.journal.jsonl") as journal:
+        assert 0.85 * cap < journal.spent <= cap
+
+
+def test_requests_stay_within_the_limits(pool: Path) -> None:
+    def written(*more: str) -> int:
+        main(line(pool, "--requests", str(pool / "batch.jsonl"), "-q", *more))
+        return len((pool / "batch.jsonl").read_text().splitlines())
+
+    assert written("--most", "7") == 7
+    assert '"temperature": 0.0' in (pool / "batch.jsonl").read_text()
+    assert written("--most", "7", "--parameter", "temperature=null") == 7
+    assert "temperature" not in (pool / "batch.jsonl").read_text()
+    assert written("--samples", "2", "--probe", "3") == 2 * 200 + 3 * 10  # probes are asked once
+    with Journal(pool / "other") as journal:
+        questions = list(Session([GRADED], about(["A text of number 1."]), journal))
+    number = written("--price", "1,2", "--cap", str(10.5 * questions[0].worst))
+    assert 9 <= number <= 11
+
+
+def test_prompts_of_other_scales_need_two_commands(
+    pool: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = "scale=[0,1]\nanswer=['grade']"
+    (pool / "two.md").write_text(f"+++\n{head}\n+++\n{{{{ document.text }}}}")
+    prompts = ["--prompt", "graded", "--prompt", str(pool / "two.md")]
+    with pytest.raises(SystemExit):
+        main(line(pool, "--endpoint", "http://x/v1", *prompts))
+    assert "the prompts graded and two have other grades" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("proxy", ["foo://127.0.0.1:1", "socks9://127.0.0.1:1"])
+def test_a_proxy_that_is_none_is_one_line(
+    proxy: str, pool: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", proxy)
+    with pytest.raises(SystemExit):
+        main(line(pool, "--endpoint", "http://x/v1", "-q"))
+    error = capsys.readouterr().err
+    assert "no way to the server" in error
+    assert len(error.strip().splitlines()) == 1
 
 
 def test_by_files(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -364,11 +520,18 @@ def test_by_files(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(line(pool, "--answers", str(pool / "done.jsonl")))
     error = capsys.readouterr().err
     assert "151 answers taken, 1 of no open question here" in error
+    assert "see --again" not in error
     assert "missing, refused by the server: 1" in error
     with pytest.warns(DataWarning, match="2 rows have no grade"):
         assert len(q.read_judgements(pool / "llm.jsonl")) == 149
     main(line(pool, "--requests", str(pool / "rest.jsonl")))
     assert len((pool / "rest.jsonl").read_text().splitlines()) == 49
+    capsys.readouterr()
+    main(line(pool, "--answers", str(pool / "done.jsonl")))
+    error = capsys.readouterr().err
+    assert "0 answers taken, 152 of no open question here; what is missing: see --again" in error
+    main(line(pool, "--answers", str(pool / "done.jsonl"), "--again"))
+    assert "2 answers taken, 150 of no open question" in capsys.readouterr().err
     manifest = json.loads((pool / "llm.manifest.json").read_text())
     assert (manifest["longest"], manifest["probe"], manifest["seed"]) == (20_000, None, 0)
     assert manifest["judges"][0]["versions"] == ["", "made-1.0"]
@@ -419,6 +582,10 @@ def test_a_bad_prompt_is_one_line_before_the_first_question(name: str, tmp_path:
         (("--endpoint", "http://x/v1", "--parameter", "max_tokens=-1"), "a whole number of tokens"),
         (("--endpoint", "127.0.0.1:8080/v1"), "--endpoint is an address such as"),
         (("--endpoint", "http://x:99999/v1"), "--endpoint is an address such as"),
+        (("--endpoint", "http://x/v1?version=1"), "--endpoint is an address such as"),
+        (("--endpoint", "http://x/v1", "--price", "nan,1"), "--price is two numbers"),
+        (("--endpoint", "http://x/v1", "--cap", "nan"), "--cap is an amount of money"),
+        (("--endpoint", "http://x/v1", "--model", ""), "--model is the name"),
         (("--endpoint", "http://x/v1", "--prompt", "grade"), "did you mean graded"),
         (
             ("--endpoint", "http://x/v1", "--prompt", "graded", "--prompt", "preference"),
@@ -469,6 +636,13 @@ def test_pairs_without_text_or_query(pool: Path, capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit):
         main(line(pool, "--endpoint", "http://x/v1"))
     assert "no query of 1 topic (t9)" in capsys.readouterr().err
+    queries = [{"topic": "t0", "query": "", "description": "more"}, {"topic": "t9", "query": "a"}]
+    (pool / "topics.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    with pytest.raises(SystemExit):
+        main(line(pool, "--endpoint", "http://x/v1"))
+    assert "no query of 1 topic (t0)" in capsys.readouterr().err
+    queries[0]["query"] = "b"
+    (pool / "topics.jsonl").write_text("\n".join(map(json.dumps, queries)))
     (pool / "pool.qrels").write_text("t0 0 nowhere 1\n")
     with pytest.raises(SystemExit):
         main(line(pool, "--endpoint", "http://x/v1"))

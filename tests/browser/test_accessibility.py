@@ -13,7 +13,7 @@ pytest.importorskip("axe_playwright_python", reason="axe is not installed")
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.serving import serve_campaign, serve_trial
-from tests.browser.walking import PICTURES, THEMES, in_place, judge_all
+from tests.browser.walking import PICTURES, THEMES, in_place, judge_all, start
 from tests.collection.making import material
 
 # Nobody reads a document for a minute here: the first batch does not count, the second is the last.
@@ -159,6 +159,19 @@ def test_the_slider(browser: Browser, tmp_path: Path, width: int, language: str)
         look("keys")
         assert {name: each for name, each in look.found.items() if each} == {}
         context.close()
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_pairs(browser: Browser, tmp_path: Path, width: int) -> None:
+    with serve_trial(tmp_path, "preferences") as site:
+        page = browser.new_page(viewport={"width": width, "height": 700})
+        look = Look(page, f"pairs-{width}")
+        start(page, site.link)
+        in_place(page)
+        expect(page.get_by_role("region", name="Second document")).to_be_visible()
+        look("pair")
+        assert look.found == {"pair": []}
+        page.close()
 
 
 @pytest.mark.parametrize(("width", "language"), [(320, "en"), (1280, "en"), (320, "de")])

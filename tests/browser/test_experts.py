@@ -104,6 +104,27 @@ def test_a_mornings_cases_by_keys_alone_and_taken_back_one_by_one(
     page.context.close()
 
 
+def test_no_case_is_decided_before_its_document_is_in_its_place(
+    browser: Browser, disputed: Site
+) -> None:
+    page = browser.new_context().new_page()
+    sign_in(page, disputed.address, "eve")
+    documents = "**/experts/reading?*"
+    page.route(documents, lambda route: route.abort())
+    page.goto(f"{disputed.address}/campaigns/try/experts/next")
+    expect(page.locator(".page")).to_contain_text("cannot be loaded now")
+    page.keyboard.press("2")
+    expect(page.get_by_text("It can be judged when it is in its place.")).to_be_visible()
+    page.unroute(documents)
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator('.case-bar [aria-disabled="true"]')).to_have_count(0)
+    expect(page.locator("#unsent")).to_be_hidden()
+    assert not page.locator(".tally").count()
+    page.keyboard.press("2")
+    expect(page.locator(".tally")).to_be_visible()
+    page.context.close()
+
+
 def visit(page: Page, site: Site, path: str) -> list[object]:
     """What axe finds on a page."""
     page.goto(f"{site.address}/campaigns/try{path}")
@@ -127,6 +148,7 @@ def test_every_page_of_experts(
     ):
         found[name] = visit(page, disputed, path)
     visit(page, disputed, "/experts/next")
+    page.route("**/alike?*", lambda route: route.abort())  # it brings what can have the focus
     page.get_by_role("button", name="Highly relevant").click()
     page.get_by_role("heading", name="What judges said").wait_for()
     found["decide"] = problems(page)
@@ -153,6 +175,8 @@ def test_every_page_of_experts(
     run_jobs(disputed, tmp_path)
     found["experts"] = visit(page, disputed, "/decisions")
     expect(page.get_by_role("rowheader", name="bm25")).to_be_visible()
+    found["datasheet"] = visit(page, disputed, "/releases/1/datasheet")
+    expect(page.locator("article code").first).to_have_text("auto")
     found["releases"] = visit(page, disputed, "/releases")
     with page.expect_download() as loading:
         page.get_by_role("link", name="Release 1 as zip").click()

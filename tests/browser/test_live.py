@@ -13,7 +13,8 @@ from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select
 from tests.browser.serving import Site, serve, settings_in
 from tests.browser.test_accessibility import problems
-from tests.collection.making import EXCLUDING, make_site, material, wrong
+from tests.collection.making import EXCLUDING, PLAN, make_site, material, wrong
+from tests.web.test_sample_of_people import DRAWN, TOPICS, made_files
 
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.schema import assignment
@@ -21,6 +22,9 @@ from qrowd.collection.record import audit
 from qrowd.web import jobs, tasks
 from qrowd.web.accounts import Guest, account_called, invite, make_reset_link, new_account
 from qrowd.web.files import CampaignFiles
+from qrowd.web.robots.crowd import Crowd
+from qrowd.web.robots.rehearsal import judge
+from qrowd.web.robots.traffic import Clock
 
 PASSWORD = "a long password"
 PAGES = (
@@ -106,6 +110,46 @@ def test_every_page_is_accessible(browser: Browser, office: Site, width: int) ->
     found["question"] = problems(page)
     context.close()
     assert {end: each for end, each in found.items() if each} == {}
+
+
+def test_corrected_scores_are_accessible(browser: Browser, tmp_path: Path) -> None:
+    """People judge a sample of what a machine judged: files by the page, then the scores."""
+    settings, files = settings_in(tmp_path), made_files()
+    made = make_site(f"sqlite:///{settings.database}", PLAN, material(TOPICS, DRAWN))
+    store = made.store
+    made.whole(made.worker("bob"))
+    with store.write("tiny") as work:
+        new_account(work.db, work.now, "ann", PASSWORD, administrator=True)
+    (tmp_path / "robots").mkdir()
+    judge(store, Clock(store.clock()), tmp_path / "robots", "tiny", Crowd(robots=12))
+    for name, text in files.items():
+        (tmp_path / f"{name}.tsv").write_text(text)
+    with serve(settings) as served:
+        site = Site(settings.address, f"{settings.address}/campaigns/tiny", served)
+        page = browser.new_page(viewport={"width": 1280, "height": 1000})
+        signed_in(page, site)
+        page.goto(f"{site.link}/systems")
+        runs = [tmp_path / f"{name}.tsv" for name in ("one", "two")]
+        page.get_by_label("Add runs").set_input_files(runs)
+        page.get_by_role("button", name="Add", exact=True).first.click()
+        expect(page.get_by_text("2 runs were taken in")).to_be_visible()
+        page.get_by_label("The sample", exact=True).set_input_files(tmp_path / "sample.tsv")
+        page.get_by_label("What machines say").set_input_files(tmp_path / "machine.tsv")
+        page.get_by_role("button", name="Add", exact=True).last.click()
+        expect(page.get_by_text("2 files were taken in")).to_be_visible()
+        page.get_by_label("Measures").fill("P@10 AP")
+        page.get_by_role("button", name="Work it out").click()
+        while tasks.run_one(served, settings.folder):
+            pass
+        found = {}
+        for end, shown in (("systems", "corrected by what people said"), ("", "leads by P@10")):
+            page.goto(f"{site.link}/{end}")
+            expect(page.get_by_text(shown)).to_be_visible()
+            for width in (320, 1280):
+                page.set_viewport_size({"width": width, "height": 1000})
+                found[end, width] = problems(page, f"corrected-{end or 'overview'}-{width}")
+        page.close()
+    assert {where: each for where, each in found.items() if each} == {}
 
 
 def test_the_doors_are_accessible_and_a_password_is_changed_by_keyboard(

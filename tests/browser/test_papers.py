@@ -11,7 +11,7 @@ pytest.importorskip("pypdfium2", reason="PDFium is not installed")
 from playwright.sync_api import Browser, Page, expect
 from tests.browser.papers import pdf, picture
 from tests.browser.serving import serve_campaign
-from tests.browser.walking import in_place, keep_picture
+from tests.browser.walking import in_place, keep_picture, saved
 
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 from qrowd.data.topics import Topic
@@ -93,6 +93,52 @@ def test_find_zoom_and_underlining_in_a_pdf_document(browser: Browser, tmp_path:
         in_place(page)
         page.keyboard.press("1")
         page.close()
+
+
+def test_what_a_lost_network_does_to_pictures(browser: Browser, tmp_path: Path) -> None:
+    pages = [["What to do with turkey"], ["Turkeys fly badly"], ["The end"]]
+    documents = [
+        DocumentRow("a", pdf(pages), "A paper", "", "application/pdf"),
+        DocumentRow("b", picture("png", 300, 200), "A turkey on a plate", "", "image/png"),
+    ]
+    pool = [("t", one.name) for one in documents]
+    made = CampaignRows([Topic("t", "turkey")], documents, pool)
+    with serve_campaign(tmp_path, PLAN, made) as site:
+        undrawn = undrawn_documents(site.store, tmp_path)
+        while draw_one(site.store, tmp_path, undrawn):
+            pass
+        context = browser.new_context(viewport={"width": 1200, "height": 600})
+        page = context.new_page()
+        whole, second_page = "**/original/*", "**/original/*/2"
+        for address in (whole, second_page):
+            page.route(address, lambda route: route.abort("internetdisconnected"))
+        page.goto(site.link)
+        for name in ("Continue", "Start"):
+            page.get_by_role("button", name=name).click()
+        titled(page, "A turkey on a plate")
+        expect(page.locator(".page")).to_contain_text("cannot be loaded now")
+        page.keyboard.press("b")  # it is not broken, and nobody says that it is
+        expect(page.locator(".notes")).to_contain_text("not here yet")
+        assert site.events() == []
+        page.unroute(whole)
+        page.get_by_role("button", name="Try again").click()
+        in_place(page)
+        titled(page, "A paper")
+        in_place(page)
+        second = page.locator(".leaf").nth(1)
+        second.scroll_into_view_if_needed()
+        expect(second).to_have_class("leaf lost")
+        expect(page.get_by_text("The picture of this page cannot be loaded").first).to_be_visible()
+        words = second.locator(".layer span").first
+        assert words.evaluate("one => getComputedStyle(one).color") == "rgb(0, 0, 0)"
+        page.unroute(second_page)
+        page.evaluate("dispatchEvent(new Event('online'))")
+        expect(second).to_have_class("leaf")
+        assert words.evaluate("one => getComputedStyle(one).color") == "rgba(0, 0, 0, 0)"
+        page.keyboard.press("1")
+        saved(page)
+        assert len(site.events()) == 1
+        context.close()
 
 
 def on_its_words(page: Page) -> None:

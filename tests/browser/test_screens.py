@@ -55,6 +55,22 @@ def test_twice_the_size_and_phones(browser: Browser, site: Site, width: int, hei
     page.close()
 
 
+def test_a_phone_without_a_network_says_so_above_all_else_in_one_line(
+    browser: Browser, site: Site
+) -> None:
+    context = browser.new_context(viewport={"width": 320, "height": 640})
+    page = context.new_page()
+    start(page, site.link)
+    context.set_offline(True)
+    judge_all(page, 1)
+    expect(page.locator(".saved")).to_have_attribute("data-state", "waiting")
+    line = [page.locator(f".top > {one}").bounding_box() for one in ("progress", "a", "button")]
+    assert all(line)
+    middles = [one["y"] + one["height"] / 2 for one in line if one]
+    assert max(middles) - min(middles) < 2
+    context.close()
+
+
 def test_what_is_chosen_is_not_what_is_pointed_at(browser: Browser, site: Site) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 800})
     start(page, site.link)

@@ -18,7 +18,7 @@ def start(page: Page, link: str) -> None:
         button = page.get_by_role("button", name=name, exact=True)
         button.focus()
         page.keyboard.press("Enter")
-    expect(page.locator(".page .text")).to_be_visible()
+    expect(page.locator(".page .text").first).to_be_visible()
 
 
 def two_tabs(browser: Browser, link: str) -> tuple[Page, Page]:

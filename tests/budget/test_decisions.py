@@ -296,6 +296,7 @@ def test_what_progress_refuses(
         (["progress", "crowd.tsv", "--risk", "0"], 2, "risk must be above 0 and below .5"),
         (["progress", "crowd.tsv", "--risk", "-1"], 2, "risk must be above 0 and below .5"),
         (["progress", "crowd.tsv", "-m", "P@10"], 2, "-m is a measure of --runs"),
+        (["progress", "crowd.tsv", "--depth", "10"], 2, "--depth is about --runs"),
         (["next", "crowd.tsv", "--goal", "systems"], 2, "--goal systems needs --runs"),
         (["next", "crowd.tsv", "--goal", "relevant"], 2, "--goal relevant needs --runs"),
         (["progress", "preferences.tsv"], 1, "preferences"),
@@ -419,6 +420,11 @@ def test_systems_by_command_and_what_it_refuses(
     assert not {row[5] for row in table} - {""}
     main(["progress", "crowd.tsv", "--runs", "runs.tsv", "-m", "P@10", "-o", "state.tsv"])
     assert "couples of runs are decided by P@10" in capsys.readouterr().err
+    main([*systems, "--runs", "runs.tsv", "-o", "next.tsv", "--depth", "60"])
+    main(["progress", "crowd.tsv", "--runs", "runs.tsv", "-o", "state.tsv", "--depth", "60"])
+    both = [line for line in capsys.readouterr().err.splitlines() if "couples of runs" in line]
+    assert len(both) == 2
+    assert both[0] == both[1]  # over the same pool, unjudged documents too
     main([*systems, "--runs", "runs.tsv", "-n", "20", "--uniform", "0.1", "-o", "tenth.tsv"])
     goals = [line.split("\t")[-1] for line in Path("tenth.tsv").read_text("utf-8").splitlines()]
     assert goals.count("uniform") == 2

@@ -311,6 +311,8 @@ def test_a_shared_option_works(
         line = "aware aware-s crowd.tsv.gz --runs runs"
     if flag == "--level" and path in ("evaluate", "aware aware-uni"):
         line += " --intervals"
+    if path == "campaign invite" and flag == "--output":
+        line += " --address https://judge.example.org"
     if path == "report" and flag == "--output":
         value = "page.html"
     asked = f"{line} {flag}" if value is None else f"{line} {flag} {shlex.quote(value)}"

@@ -21,6 +21,7 @@ from benchmarks.mail import serving
 import qrowd as q
 from qrowd.cli.main import main
 
+AT = "--address https://judge.example.org"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "campaign"
 PEOPLE = """Participant,E-Mail,Full name,Lang,Prolific ID
 ann,ann@example.org,Ann Ö.,de,
@@ -75,16 +76,18 @@ def test_letters_for_a_mail_merge(here: Path, capsys: pytest.CaptureFixture[str]
     assert {row["state"] for row in rows["people"]} == {"sent"}
     assert rows["funnel"]["invited"] == rows["funnel"]["sent"] == 3
     assert "all of them came or were invited already" in said(
-        capsys, "invite c.db people.csv -o again.csv", 1
+        capsys, f"invite c.db people.csv -o again.csv {AT}", 1
     )
     assert not Path("again.csv").exists()
 
 
 def test_letters_as_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "the plan has no [mail] contact" in said(capsys, "invite c.db people.csv --eml out", 1)
+    assert "the plan has no [mail] contact" in said(
+        capsys, f"invite c.db people.csv --eml out {AT}", 1
+    )
     assert not Path("out").exists()
     contact(capsys)
-    said(capsys, "invite c.db people.csv --eml out")
+    said(capsys, f"invite c.db people.csv --eml out {AT}")
     files = sorted(Path("out").iterdir())
     assert [file.name for file in files] == ["p1-0.eml", "p2-0.eml", "p3-0.eml"]
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
@@ -112,7 +115,7 @@ def test_letters_by_a_mail_server(here: Path, capsys: pytest.CaptureFixture[str]
     Path("bounced.txt").write_text("cat@example.org\n")
     text = said(capsys, "invited c.db --refused bounced.txt -o list.tsv")
     assert "mark refused: 1 letter" in text
-    assert re.search(r"3 invited, 0 waiting, 1 sent, 0 in doubt, 2 refused", text)
+    assert re.search(r"3 invited, 0 listed, 0 waiting, 1 sent, 0 in doubt, 2 refused", text)
     assert q.read_people("list.tsv")["state"] == ["sent", "refused", "refused"]
     assert "nobody is due a reminder" in said(capsys, "invite c.db --remind --yes", 1)
 
@@ -126,6 +129,16 @@ def test_letters_that_wait_go_out_with_the_next(
     with serving(inbox) as port:
         said(capsys, f"invite c.db people.csv --mail smtp://127.0.0.1:{port} --yes")
     assert inbox.got == ["ann@example.org", "cat@example.org"]
+
+
+def test_nobody_to_write_to_is_said_where_letters_wait(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said(capsys, "invite c.db people.csv")
+    for line in ("people.csv", "", "--json"):
+        assert "nobody is written to twice" in said(capsys, f"invite c.db {line}", 1)
+    assert "nobody is due a reminder" in said(capsys, "invite c.db --remind", 1)
+    assert "3 letters written" in said(capsys, f"invite c.db --remind -o letters.csv {AT}")
 
 
 def test_people_on_the_list_are_invited_without_a_table(
@@ -153,6 +166,7 @@ def test_people_on_the_list_are_invited_without_a_table(
         ("name\nann\n", "people.csv", 1, "people.csv:1: the columns must be person"),
         ("person\nann\n", "missing.csv", 1, "missing.csv"),
         ("person\nann\n", "people.csv -o l.csv --eml out", 2, "letters go one way"),
+        ("person\nann\n", "people.csv -o l.csv", 2, "say --address"),
         ("person\nann\n", "people.csv --remind", 2, "takes no further people"),
         ("person\nann\n", "people.csv --mail mail.example.org", 2, "a mail server is smtp://"),
         ("person\nann\n", "people.csv --mail smtp://a:b@h --yes", 2, "seen by everybody"),

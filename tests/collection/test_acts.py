@@ -26,17 +26,22 @@ from qrowd.collection.database.schema import (
     member,
     pair,
     place,
+    platform_call,
     sampled,
+    study,
     topic,
     worker,
 )
 from qrowd.collection.database.schema import audit as audit_table
+from qrowd.collection.database.schema import submission as submission_table
 from qrowd.collection.database.verification import broken
 from qrowd.collection.judging import submission
 from qrowd.collection.office.acts.next_sets import NextSets
-from qrowd.collection.office.acts.people import Passed
-from qrowd.collection.people import entry, letters
+from qrowd.collection.office.acts.people import Passed, store_plan
+from qrowd.collection.office.acts.prolific import Made
+from qrowd.collection.people import entry, letters, workers
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
+from qrowd.collection.plan.toml import rewritten
 from qrowd.collection.record import audit
 from qrowd.collection.record.act import all_acts
 from qrowd.data.topics import Topic
@@ -58,6 +63,9 @@ TABLES = (
     listed_person,
     link,
     letter,
+    study,
+    submission_table,
+    platform_call,
 )
 BY_HAND = PLAN.replace("seed = 1", 'seed = 1\naccept = "by hand"')
 
@@ -204,6 +212,8 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
         if act == "stop digests":
             performed(site, "send digests", {"addresses": "ann@example.org"})
         details = {"addresses": "ann@example.org"}
+    elif act in ("make study", "take study", "raise places", "tell decisions", "send bonuses"):
+        details = at_prolific(site, act)
     elif act == "qualify people":
         details = {"passed": Passed({"ann": 0.8, "dan": 1.0})}
     elif act in ("list people", "make links"):
@@ -214,6 +224,30 @@ def prepared(act: str, site: Site) -> Callable[[], int]:
     elif act == "extend":
         return lambda: extended(site)
     return lambda: performed(site, act, details)
+
+
+def at_prolific(site: Site, act: str) -> dict[str, Any]:
+    """The campaign's people come from Prolific, which has its study but where that is made."""
+    with site.store.write("tiny") as work:
+        keys = {"preset": "prolific", "places": 20}
+        store_plan(work, rewritten(work.plan.text, "platform", keys))
+    if act == "make study":
+        return {"address": "https://judge.example.org"}
+    address = "https://judge.example.org/judge/tiny"
+    if act == "take study":
+        code = {"code": "C0DE", "code_type": "COMPLETED"}
+        body = {"id": "5f", "status": "UNPUBLISHED", "external_study_url": address, "reward": 100}
+        return {"made": Made({**body, "total_available_places": 30, "completion_codes": [code]})}
+    with site.store.write("tiny") as work:
+        made = {"address": address, "reward": 100, "screen_out": 20, "places": 20}
+        work.insert(study, platform_id="5f", state="ACTIVE", made_at=work.now, **made)
+        state = "AWAITING REVIEW" if act == "tell decisions" else "RETURNED"
+        row = {"platform_id": "1", "state": state, "made_at": work.now, "heard_at": work.now}
+        came = None if act == "tell decisions" else workers.worker_by_number(work, 1).id
+        work.insert(submission_table, worker_id=came, **row)
+    if act == "send bonuses":
+        performed(site, "bonus", {"worker": 1, "amount": 500})
+    return {"places": 25} if act == "raise places" else {}
 
 
 def written_to(site: Site, outcome: str) -> None:

@@ -339,7 +339,7 @@ def test_whoever_came_or_was_taken_off_gets_no_letter(site: Site) -> None:
     assert inbox.recipients == ["cat@example.org"]
     assert states(site) == {"ann": "entered", "bob": "off", "cat": "sent"}
     funnel = site.work(letters.funnel)
-    assert (funnel.invited, funnel.sent, funnel.entered) == (2, 1, 1)
+    assert (funnel.invited, funnel.listed, funnel.sent, funnel.entered) == (2, 0, 1, 1)
 
 
 def test_the_funnel_goes_on_to_passing(site: Site) -> None:
@@ -353,6 +353,9 @@ def test_the_funnel_goes_on_to_passing(site: Site) -> None:
             site.whole(came.id)
     funnel = site.work(letters.funnel)
     assert (funnel.invited, funnel.entered, funnel.qualified, funnel.passing) == (2, 2, 2, 1)
+    site.work(entry.put_on_list, rows("cat"))
+    funnel = site.work(letters.funnel)
+    assert (funnel.invited, funnel.listed, funnel.waiting, funnel.sent) == (3, 1, 0, 0)
 
 
 # --- reminders, bounces ---------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from tests.collection.making import Site, make_site, material
 
 import qrowd as q
+from qrowd.cli.main import main
 from qrowd.collection.adjudication import expert_sample
 from qrowd.collection.books import notices
 from qrowd.collection.books.progress import coverage
@@ -32,6 +33,7 @@ from qrowd.collection.plan.files import priority_rows
 from qrowd.collection.plan.forecast import refuse_unmeetable
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow
 from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.publishing.collected import collected
 from qrowd.collection.publishing.datasheet import Figures
 from qrowd.collection.publishing.export import export
 from qrowd.collection.publishing.imports import import_judgements
@@ -348,7 +350,13 @@ def test_the_record_stays_small(url: str) -> None:
 def test_exports_say_that_documents_were_chosen(site: Site, tmp_path: Path) -> None:
     vote(site, 0, 1)
     with site.store.read("tiny") as work:
-        export(work, tmp_path)
+        export(work, tmp_path, merge=q.MajorityVote())
+        crowd = collected(work).judgements
+    assert crowd.choice is not None
+    assert not crowd.choice.adaptive.any()  # each has the two judgements that all get
+    merged = q.read_qrels(tmp_path / "merged.qrels")
+    assert merged.provenance is not None
+    assert merged.provenance.chosen == ("labels",)
     about = json.loads((tmp_path / "manifest.json").read_text())
     assert about["chosen"] == {
         "pick": "margin",
@@ -360,7 +368,9 @@ def test_exports_say_that_documents_were_chosen(site: Site, tmp_path: Path) -> N
 
 
 def test_a_release_says_that_documents_were_chosen(site: Site, tmp_path: Path) -> None:
-    vote(site, 0, 1, 2)
+    vote(site, 0, 1)
+    choose(site.store, "tiny", "qrowd")
+    vote(site, 2)
     figures = Figures(merge=q.MajorityVote(), method="mv")
     release(site.store, "tiny", tmp_path / "out", figures, who="o", sure=True)
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["chosen"]["most"] == 5
@@ -368,6 +378,12 @@ def test_a_release_says_that_documents_were_chosen(site: Site, tmp_path: Path) -
     assert "Up to 5 judgements were wanted of every document" in sheet
     assert "these judgements are no random sample" in sheet
     assert "It is not that of a random sample: divided documents got more" in sheet
+    judgements = q.read_release(tmp_path / "out").judgements
+    assert judgements is not None
+    said = f"{len(DIVIDED)} pairs were chosen by what had been said before (labels)"
+    assert said in q.agreement(judgements).notes[0]
+    main(["report", str(tmp_path / "out"), "-o", str(tmp_path / "report.html"), "-q"])
+    assert f"Agreement: {said}" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 # --- plans ----------------------------------------------------------------------------------------

@@ -276,6 +276,18 @@ def test_what_is_told_apart_is_right_all_together() -> None:
     assert np.mean(alone) > 0.3
 
 
+def test_what_is_told_apart_from_few_observations_is_right_all_together() -> None:
+    """Errors that are told by six observations are at times too small, by far in a whole row."""
+    random, n, wrong = np.random.default_rng(3), 6, []
+    for _ in range(200):
+        seen = random.normal(size=(10, n))
+        away = (seen - seen.mean(axis=1, keepdims=True)) / np.sqrt(n * (n - 1))
+        parts = (np.eye(10)[:, :, None] * away[:, None, :]).reshape(10, -1)
+        found = _estimate(seen.mean(axis=1), parts)
+        wrong.append((found.told_apart(0.9) != 0).any(axis=1).mean())
+    assert 0.05 < np.mean(wrong) < 0.13  # by quantiles of intervals, made wider alike, .16
+
+
 def test_small_differences_are_not_told_apart() -> None:
     parts = np.random.default_rng(1).normal(size=(3, 50)) * 1e-6
     found = _estimate(np.array([0.5, 0.5009, 0.52]), parts)

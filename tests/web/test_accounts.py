@@ -191,6 +191,15 @@ def test_the_last_administrator_stays(server: Server, ada: Desk) -> None:
     assert ("bob", "take role", "ada") in acts(server)
 
 
+def test_an_unknown_login_takes_as_long_as_a_wrong_password(server: Server) -> None:
+    make(server, "ada")
+    hashed = accounts.account_called(server.site.store, "ada").password
+    costs = [each.rsplit("$", 2)[0] for each in (hashed, accounts._NOBODY)]
+    assert costs[0] == costs[1]
+    with pytest.raises(RuleError, match="do not fit together"):
+        accounts.check_password(server.site.store, "nobody", "nobody has this password")
+
+
 def test_signing_out_everywhere(server: Server, ada: Desk) -> None:
     mine, other = sign_in(server, "bob"), sign_in(server, "bob")
     headers = {"Authorization": f"Bearer {mine.token}"}

@@ -51,6 +51,7 @@ class Site:
     address: str
     plain: str  # without TLS
     behind: str  # past the proxy
+    bare: str  # through a proxy that adds no header
     link: str
     folder: Path
     process: subprocess.Popen[str]
@@ -75,7 +76,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     if not Path(nginx).exists() or openssl is None:
         pytest.skip("no nginx, or no openssl")
     monkeypatch.setenv(MONITORING_VARIABLE, TOKEN)
-    port, plain, behind = free_port(), free_port(), free_port()
+    port, plain, behind, bare = (free_port() for _ in range(4))
     address = f"https://127.0.0.1:{port}"
     settings = Settings.of_folder(tmp_path / "data", "", address)
     link = make_trial(settings)
@@ -99,6 +100,10 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "".join(f"{kind}_temp_path {tmp_path}/{kind};" for kind in kinds)
     user = "user root;" if os.getuid() == 0 else ""
+    file += (
+        f"server {{ listen 127.0.0.1:{bare}; access_log off;"
+        f"location / {{ proxy_pass http://127.0.0.1:{behind}; }} }}"
+    )
     (tmp_path / "nginx.conf").write_text(
         f"daemon off; {user} pid {tmp_path}/pid; error_log {tmp_path}/log/main crit;"
         f"events {{}} http {{ {temporary}\n{file} }}"
@@ -107,8 +112,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     options = ("--port", str(behind), "--address", address, "--proxy", "127.0.0.1")
     with started(str(tmp_path / "data"), *options) as process, subprocess.Popen(command) as proxy:
         wait_for(process, "Application startup complete.")
-        beside = f"http://127.0.0.1:{behind}"
-        made_site = Site(address, f"http://127.0.0.1:{plain}", beside, link, tmp_path, process)
+        others = (f"http://127.0.0.1:{each}" for each in (plain, behind, bare))
+        made_site = Site(address, *others, link, tmp_path, process)
         try:
             for _ in range(600):
                 with contextlib.suppress(httpx.TransportError), made_site.client() as client:
@@ -153,6 +158,8 @@ def test_a_server_behind_nginx(site: Site) -> None:
             watcher = {"Authorization": f"Bearer {TOKEN}", **headers}
             assert stranger.get("/metrics", headers=watcher).status_code == 200
     assert httpx.get(f"{site.behind}/health").json()["ready"]
+    assert httpx.get(f"{site.bare}/health").json() == {"live": True}
+    assert httpx.get(f"{site.bare}/metrics").status_code == 401
     # tries are counted by the visitor's address, which nobody can choose
     guess = {"code": "no", "login": "eve", "password": PASSWORD}
     with site.client("127.0.0.2") as guessing, site.client("127.0.0.3") as other:

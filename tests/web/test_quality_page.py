@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
+from tests.collection.making import PLAN
 from tests.web.office import desk, words
-from tests.web.serving import Server
+from tests.web.serving import Server, make_server
 
 from qrowd.texts import Text
 from qrowd.web import jobs, tasks
@@ -47,6 +49,19 @@ def test_what_auto_chose_is_said(server: Server) -> None:
     _worked_out(server)
     tiles = words(desk(server, "organiser").get(AT.removesuffix("/quality")))
     assert re.search(r"\d\.\d\d Krippendorff's alpha \(-?\d\.\d\d to -?\d\.\d\d\)", tiles)
+
+
+def test_documents_that_were_chosen_are_no_random_sample(tmp_path: Path) -> None:
+    plan = PLAN.replace("gold = 1", "gold = 0") + '[next]\npick = "margin"\nleast = 1\n'
+    for text, is_said in ((plan, True), (plan.replace("margin", "even"), False)):
+        folder = tmp_path / str(is_said)
+        folder.mkdir()
+        with make_server(folder, plan=text) as server:
+            for name in ("ann", "bob", "cat", "dan", "eve", "fay"):  # two answers each
+                server.site.whole(server.site.worker(name))
+            _worked_out(server)
+            said = words(desk(server, "organiser").get(AT))
+            assert ("documents got more judgements than the others because" in said) is is_said
 
 
 def test_a_result_of_before(server: Server) -> None:

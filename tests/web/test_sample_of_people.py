@@ -37,6 +37,10 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def files() -> dict[str, str]:
+    return made_files()
+
+
+def made_files() -> dict[str, str]:
     """What was drawn, what the machine says, and two runs."""
     chance = random.Random(3)
     drawn, said = ["topic\tdoc\tprobability\tby"], ["topic\tdoc\tassessor\tgrade\tkind"]

@@ -12,6 +12,7 @@ from tests.web.serving import API, Server, make_server
 from qrowd.collection.database.schema import document
 from qrowd.collection.office import erasure
 from qrowd.collection.people import workers
+from qrowd.collection.record import audit
 
 
 def judge(server: Server, headers: dict[str, str], batch: dict[str, Any]) -> None:
@@ -47,6 +48,13 @@ def test_from_the_link_to_the_pay(server: Server) -> None:
     assert (ended["state"], ended["earned"]) == ("accepted", 100)
     again = server.client.post(f"{API}/judging/batches/{batch['key']}/submit", headers=ann).json()
     assert again == ended
+    money = ("unsettled", "owed", "settled")
+    me = server.client.get(f"{API}/judging/me", headers=ann).json()
+    assert [me[name] for name in money] == [100, 100, 0]
+    with server.site.store.write("tiny") as work:
+        audit.perform(work, "organiser", "settle", {"workers": [1]}, sure=True)
+    me = server.client.get(f"{API}/judging/me", headers=ann).json()
+    assert [me[name] for name in money] == [0, 0, 100]
 
 
 def test_the_end_of_a_batch_and_the_next_one_are_one_request(server: Server) -> None:
@@ -146,8 +154,6 @@ def test_what_cannot_be_has_the_one_shape(server: Server) -> None:
 def test_no_batch_says_why(server: Server) -> None:
     ann = server.worker("ann")
     with server.site.store.write("tiny") as work:
-        from qrowd.collection.record import audit
-
         audit.perform(work, "test", "pause")
     found = server.client.post(f"{API}/judging/next", headers=ann).json()
     assert found["batch"] is None

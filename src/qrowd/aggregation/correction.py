@@ -32,7 +32,7 @@ from qrowd.data.arrays import Codes, Floats, Mask
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
-from qrowd.data.qrels import NOT_JUDGED, Qrels, SoftQrels
+from qrowd.data.qrels import NOT_JUDGED, Qrels, QrelsSet, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.sample import Sample, sample_of
 from qrowd.data.scores import MEAN
@@ -47,8 +47,9 @@ from qrowd.evaluation.notes import provenance_notes
 from qrowd.rendering import percent
 
 METHODS = ("ppi", "recalibrate", "rg", "human")
-FEWEST_PAIRS, FEWEST_TOPICS = 10, 3
+FEWEST = {"pair": 10, "topic": 3}  # judged by a human
 NOT_SAMPLED = -1  # to infAP: in the pool, but not judged
+_DRAWN = 20  # labels as they could be
 _PER_JUDGE = 10  # labels for each judge whose weight is learned
 _SURE = 4.0  # F of one judge's labels, from which on they count as related to the human ones
 _ROW = ("low", "high", "human", "human_low", "human_high", "place_low", "place_high")
@@ -150,17 +151,18 @@ class _Correction:
 
     def of(self, measures: tuple[Measure, ...]) -> Corrected:
         """The corrected scores of these measures."""
-        short = self.design.too_few()
+        short = too_few(self.design.labels, self.design.unit)
         notes: list[str] = ([short] if short else []) + self._partial_judges() + self._told()
         made = [self._blank() if short else self._of(measure, notes) for measure in measures]
         rows, estimates = [row for row, _ in made], tuple(estimate for _, estimate in made)
         if self.method == "human":
-            ranked, scores = None, None
+            ranked, scores, drawn = None, None, None
             order = np.nan_to_num(np.stack([row[0] for row in rows]))
             others = dict.fromkeys(("machine", "infap"), np.full(order.shape, np.nan))
         else:
             ranked = self.design.labels_for_ranking(self.seed)
             scores = evaluate(self.design.runs, ranked, measures)
+            drawn = None if short else self.design.drawn(ranked, self.seed)
             order = scores.means()[:, 0]
             others = self.design.others(measures)
         value, *beside = map(np.stack, zip(*rows, strict=True))
@@ -177,6 +179,7 @@ class _Correction:
             estimates=estimates,
             by_topic=scores,
             believed=ranked,
+            drawn=drawn,
             method=self.method,
             level=self.level,
             over=self.design.over,
@@ -367,6 +370,12 @@ class _Design:
         """What systems are ordered by."""
         return labels_for_ranking(self.merged, self.sample.qrels, seed)
 
+    def drawn(self, believed: SoftQrels, seed: int) -> QrelsSet:
+        """Labels as they could be."""
+        coins = np.random.default_rng(seed).random((len(believed), _DRAWN, 1))
+        code = (coins >= np.cumsum(believed.p, axis=1)[:, None, :-1]).sum(axis=2)
+        return QrelsSet.of_draws(believed.pairs, np.array(believed.scale.grades, np.int8)[code])
+
     def others(self, measures: tuple[Measure, ...]) -> dict[str, Floats]:
         """The machine's labels alone; and for AP what infAP makes of the human labels."""
         shape = (len(measures), len(self.runs))
@@ -419,6 +428,10 @@ class _Pairwise(_Design):
         """What systems are ordered by; labels of more grades than the machine's go in one step."""
         return super().labels_for_ranking(seed) if self.same_grades else self._stepped.labels
 
+    def drawn(self, believed: SoftQrels, seed: int) -> QrelsSet:
+        """Labels as they could be, errors of a topic's together."""
+        return self._stepped.drawn(_DRAWN, seed)
+
     @property
     def labels(self) -> int:
         """How many pairs a human judged."""
@@ -438,12 +451,6 @@ class _Pairwise(_Design):
     def at(self) -> Codes:
         """Where the labelled pairs are in the pool."""
         return self.machine.pairs.locate(self.sample.pairs)
-
-    def too_few(self) -> str:
-        """A sentence if the labels are too few for any estimate."""
-        if self.labels >= FEWEST_PAIRS:
-            return ""
-        return f"{self.labels} human labels are too few for an estimate; judge {FEWEST_PAIRS} pairs"
 
     def fits(self, measure: Measure) -> bool:
         """Whether a sample of pairs can estimate it."""
@@ -475,9 +482,9 @@ class _Pairwise(_Design):
         topic = self.machine.pairs.topic[self.at] if self.over == "topics" else None
         sample = PairSample(self.at, human, self.sample.probability, machine, topic)
         found = weighted_sums(weights, sample)
-        return self._told_apart(found, measure)
+        return self._with_exact(found, measure)
 
-    def _told_apart(self, estimate: Estimate, measure: Measure) -> Estimate:
+    def _with_exact(self, estimate: Estimate, measure: Measure) -> Estimate:
         """With what is known exactly, and without errors that are seen from labels all alike."""
         sure = np.zeros(self.size, np.bool_)
         sure[self.at[self.sample.probability >= 1]] = True
@@ -501,13 +508,13 @@ class _Pairwise(_Design):
     def human(self, measure: Measure) -> Estimate:
         """Hajek's estimate from the human labels; else one step from them and the runs' ranks."""
         if not is_linear(measure):
-            return self._told_apart(self._stepped.alone.of(measure), measure)
+            return self._with_exact(self._stepped.alone.of(measure), measure)
         return self._beside(np.zeros((self.size, 0)), measure)
 
     def powered(self, measure: Measure) -> Estimate:
         """In one step from merged labels; weighted sums from several judges by PPI++."""
         if isinstance(self.machine, Merged) or not is_linear(measure):
-            return self._told_apart(self._stepped.of(measure), measure)
+            return self._with_exact(self._stepped.of(measure), measure)
         self.refuse_other_grades()
         if self.over == "topics":
             raise UsageError(
@@ -580,12 +587,6 @@ class _Topicwise(_Design):
         """The share of topics that were sampled."""
         return self.labels / self.size
 
-    def too_few(self) -> str:
-        """A sentence if the topics are too few for any estimate."""
-        if self.labels >= FEWEST_TOPICS:
-            return ""
-        return f"{self.labels} topics are too few for an estimate; judge {FEWEST_TOPICS} or more"
-
     def fits(self, measure: Measure) -> bool:
         """Topics can estimate every measure."""
         return True
@@ -640,6 +641,16 @@ def _refuse_many(judges: int, labels: int) -> None:
 
 
 # --- what the labels must be ----------------------------------------------------------------------
+
+
+def too_few(labels: int, unit: str) -> str:
+    """A sentence if so many judged pairs (topics) are too few for any estimate."""
+    if labels >= FEWEST[unit]:
+        return ""
+    return (
+        f"{labels} {unit}s judged by a human are too few for an estimate; judge {FEWEST[unit]} or "
+        "more"
+    )
 
 
 def _labels(human: Sample | Qrels, machine: Merged | Judgements, sampled: str | None) -> Sample:

@@ -34,7 +34,7 @@ from qrowd.comparison.prediction_powered import Estimate
 from qrowd.data.arrays import Array, Codes, Floats, Mask
 from qrowd.data.index import Pairs
 from qrowd.data.merged import Merged
-from qrowd.data.qrels import NOT_JUDGED, SoftQrels
+from qrowd.data.qrels import NOT_JUDGED, QrelsSet, SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.data.sample import Sample
 from qrowd.data.scale import Scale
@@ -321,17 +321,20 @@ class OneStep:
         return [_Regression.of(x, topic, grade >= g, topics) for g in self.scale.grades[1:]]
 
     @cached_property
+    def _taught(self) -> list[_Regression]:
+        """By all labels."""
+        return self._learned(np.arange(len(self.at)))
+
+    @cached_property
     def _believed(self) -> list[tuple[float, Floats]]:
         """Weights of points in what is not known of the topics' effects, and P[pair, grade] there;
         the first is the middle.
         """
         x, topic = self._predictors, self.machine.pairs.topic
-        learned = self._learned(np.arange(len(self.at)))
-        odds = [each.odds(x, topic) for each in learned]
-        varying = x[:, VARYING]
+        odds = [each.odds(x, topic) for each in self._taught]
         points = [(1 - len(VARYING) / 3, self._with_labels(_grades(odds)))]
-        for direction in range(len(VARYING)):
-            moves = [np.sqrt(3) * each.move(varying, topic, direction) for each in learned]
+        for direction in np.sqrt(3) * np.eye(len(VARYING)):
+            moves = [each.move(x, topic, direction) for each in self._taught]
             for sign in (1, -1):
                 moved = [one + sign * by for one, by in zip(odds, moves, strict=True)]
                 points.append((1 / 6, self._with_labels(_grades(moved))))
@@ -350,6 +353,20 @@ class OneStep:
     def labels(self) -> SoftQrels:
         """The human labels where they are known, elsewhere what is believed: to order systems."""
         return SoftQrels(self.machine.pairs, self.scale, self._mean)
+
+    def drawn(self, draws: int, seed: int = 0) -> QrelsSet:
+        """Labels as they could be: topics' effects and grades drawn from what is believed of them,
+        human labels where they are known.
+        """
+        random, grades = np.random.default_rng(seed), np.array(self.scale.grades, np.int8)
+        x, topic = self._predictors, self.machine.pairs.topic
+        result = np.empty((len(x), draws), np.int8)
+        for draw in range(draws):
+            effects = random.standard_normal((len(self.machine.pairs.topics), len(VARYING)))
+            odds = [each.odds(x, topic) + each.move(x, topic, effects) for each in self._taught]
+            below = np.cumsum(self._with_labels(_grades(odds)), axis=1)[:, :-1]
+            result[:, draw] = grades[(random.random(len(x))[:, None] >= below).sum(axis=1)]
+        return QrelsSet.of_draws(self.machine.pairs, result)
 
     @cached_property
     def _unseen(self) -> Floats:
@@ -475,9 +492,10 @@ class _Regression:
         """Log odds of pairs."""
         return np.asarray(x @ self.beta + (x[:, VARYING] * self.effect[topic]).sum(axis=1))
 
-    def move(self, varying: Floats, topic: Codes, direction: int) -> Floats:
-        """What one standard deviation in a direction does to the log odds of pairs."""
-        return np.asarray((varying * self.root[topic, :, direction]).sum(axis=1))
+    def move(self, x: Floats, topic: Codes, by: Floats) -> Floats:
+        """What so many standard deviations [direction], or [topic, direction], do to log odds."""
+        effect = (self.root @ by[..., None])[..., 0]
+        return np.asarray((x[:, VARYING] * effect[topic]).sum(axis=1))
 
 
 def _by_topic(values: Floats, topic: Codes, topics: int) -> Floats:

@@ -11,7 +11,7 @@ from typing import Any
 
 from qrowd.asking.prompts import SIDES, Prompt
 
-_THOUGHT = re.compile(r"(?s)^\s*<think(?:ing)?>.*?</think(?:ing)?>")
+_THOUGHT = re.compile(r"(?s)^.*?</think(?:ing)?>")  # some servers keep the opening to themselves
 _CODE = re.compile(r"(?s)^\s*```(?:json)?\s*(\{.*\})\s*```\s*$")
 _SHOWN = 80  # letters of an answer in a reason
 

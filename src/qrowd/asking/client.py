@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from qrowd.asking.answers import Answer, read_answer
 from qrowd.asking.journal import Journal
 from qrowd.asking.questions import Question
-from qrowd.errors import InputError, MissingExtraError
+from qrowd.errors import InputError, MissingExtraError, UsageError
+from qrowd.http import LONGEST_WAIT, TOO_LATE, asked_to_wait, pause, words_of
 
 if TYPE_CHECKING:
     import httpx
 
 _BUSY = (409, 425, 429, 500, 502, 503, 529)  # worth another try
-_TOO_LATE = (408, 504, 520, 521, 522, 523, 524)  # likewise; a model may have worked, and be paid
 _NO_ACCESS = (401, 402, 403, 404, 405)  # nothing that follows would fare better
 _FLAGGED = (403, 404, 405)  # after an answer: some servers say so of a single text
 _LARGEST = 1 << 20  # bytes of a response
-_LONGEST_WAIT = 120.0  # seconds, also where a server asks for more
 _SHOWN = 200  # letters of what a server says is wrong
+_IN_VAIN = 20  # questions without an answer, from the start or in a row: it is not up to them
+_SECRET = 12  # letters that a key has at least; shorter ones (EMPTY, ollama) stand for none
+
+
+Progress = Callable[[int, int, float], None]  # questions done, missing of them, money
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,24 @@ class _UselessError(Exception):
 class _BusyError(Exception):
     """Try again, after so many seconds if it says so."""
 
-    def __init__(self, why: str, wait: float | None = None, lost: bool = False) -> None:
+    def __init__(
+        self, why: str, wait: float | None = None, lost: bool = False, away: bool = False
+    ) -> None:
         super().__init__(why)
-        self.wait, self.lost = wait, lost
+        self.wait, self.lost, self.away = wait, lost, away
+
+
+def shown_address(endpoint: str) -> str:
+    """The address of a server without a password that may be in it; an error if it is none."""
+    try:
+        parts = urlsplit(endpoint)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
+        raise UsageError("--endpoint is an address such as http://127.0.0.1:8080/v1")
+    shown = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path}"
 
 
 @dataclass
@@ -65,26 +83,24 @@ class Client:
     key: str = ""
     structured: bool = True  # until the server says that it cannot
     stopped: str = ""  # why not all was asked
-    progress: Callable[[int, float], None] = lambda done, spent: None
+    progress: Progress = lambda done, missing, spent: None
 
     def run(self, questions: Iterator[Question]) -> None:
-        """Until all is answered, or money or questions are used up."""
+        """Until all is answered, or money or questions are used up; an error if the server is of
+        no use.
+        """
+        self._failure: InputError | None = None
+        self._answered = self._useful = False  # by this server, in this run; with a grade
+        self._useless = 0  # answers without a grade, before the first one with it
+        self._in_vain: list[tuple[Question, Answer]] = []  # tried to the end since the last answer
+        self._pause_until, self._done, self._missing = 0.0, 0, 0
         asyncio.run(self._run(questions))
+        if self._failure is not None:
+            raise self._failure
 
     async def _run(self, questions: Iterator[Question]) -> None:
-        try:
-            import httpx
-        except ImportError:
-            raise MissingExtraError.needed("asking machine judges", "ask") from None
-        headers = {"authorization": f"Bearer {self.key}"} if self.key else {}
-        self._answered = False  # by this server, in this run
-        limits = httpx.Limits(max_connections=self.limits.at_once)
-        self._pause_until, self._done = 0.0, 0
         self._freed = asyncio.Event()
-        async with httpx.AsyncClient(
-            headers=headers, limits=limits, timeout=self.limits.seconds, follow_redirects=False
-        ) as http:
-            self._http = http
+        async with self._opened() as self._http:
             workers = [
                 asyncio.create_task(self._work(questions)) for _ in range(self.limits.at_once)
             ]
@@ -93,6 +109,25 @@ class Client:
             finally:
                 for worker in workers:
                     worker.cancel()
+        if self._failure is None:
+            await self._enter_in_vain()
+
+    def _opened(self) -> httpx.AsyncClient:
+        try:
+            import httpx
+        except ImportError:
+            raise MissingExtraError.needed("asking machine judges", "ask") from None
+        try:
+            self._url = httpx.URL(f"{self.endpoint.rstrip('/')}/chat/completions")
+            return httpx.AsyncClient(
+                headers={"authorization": f"Bearer {self.key}"} if self.key else {},
+                limits=httpx.Limits(max_connections=self.limits.at_once),
+                timeout=self.limits.seconds,
+                follow_redirects=False,
+            )
+        # a proxy in the environment, too
+        except (ImportError, ValueError, httpx.InvalidURL) as error:
+            raise UsageError(f"no way to the server: {self._brief(error)}") from None
 
     async def _work(self, questions: Iterator[Question]) -> None:
         for question in questions:  # shared by all workers
@@ -102,7 +137,7 @@ class Client:
                 return
             await self._settle(question)
             self._done += 1
-            self.progress(self._done, self.journal.spent)
+            self.progress(self._done, self._missing, self.journal.spent)
 
     async def _may(self, question: Question) -> bool:
         """Whether there is money and a question left, which are taken; waits for what others may
@@ -124,50 +159,76 @@ class Client:
 
     async def _settle(self, question: Question) -> None:
         """Ask until there is an answer, or a reason why there is none."""
-        started, why, key = time.monotonic(), "", question.key
+        started, key = time.monotonic(), question.key
+        busy: _BusyError | None = None
         for attempt in range(self.limits.tries):
-            if attempt and not await self._may(question):
-                return
+            if busy is not None:
+                if not busy.wait:
+                    await asyncio.sleep(pause(attempt - 1))
+                if not await self._may(question):
+                    return
             await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
             await self.journal.asked(key)
             try:
                 body = await self._sent(question)
-            except _BusyError as busy:
-                why = str(busy)
-                if busy.lost:
-                    await self.journal.lost(key)
-                else:
-                    await self.journal.free(key)
+            except _BusyError as error:
+                busy = error
+                await (self.journal.lost(key) if busy.lost else self.journal.free(key))
                 self._freed.set()
-                await self._wait(attempt, busy.wait)
+                if busy.wait is not None:  # as long as the server asks for, and everybody
+                    self._pause_until = time.monotonic() + min(busy.wait, LONGEST_WAIT)
             except _UselessError as useless:
                 cost = question.worst if useless.paid else 0.0
                 await self._enter(question, Answer(missing=str(useless)), cost, 0.0)
                 return
-            except InputError:
+            except InputError as error:
                 await self.journal.free(key)
-                raise
+                self._fail(error)
+                return
             else:
                 answer = read_answer(body, question.judge.prompt)
                 seconds = time.monotonic() - started
                 cost = paid(question, answer)
                 await self._enter(question, answer, cost, seconds)
+                await self._enter_in_vain()
                 if cost > question.worst and self.limits.cap is not None:
                     self.stopped = (
                         "an answer had more tokens than were allowed, so that no cap holds"
                     )
                 return
-        await self._enter(question, Answer(missing=f"{why}, {self.limits.tries} times"), 0.0, 0.0)
+        answer = Answer(missing=f"{busy}, {self.limits.tries} times")
+        if busy is not None and busy.away:
+            self._fail(self._no_use(f"{answer.missing}; see --endpoint"))
+            return
+        # missing once another one is answered, or all have been asked; else it is the server
+        self._in_vain.append((question, answer))
+        if len(self._in_vain) >= _IN_VAIN:
+            message = f"{_IN_VAIN} questions in a row without an answer: {answer.missing}"
+            self._fail(self._no_use(f"{message}; the same command goes on"))
 
-    async def _wait(self, attempt: int, wait: float | None) -> None:
-        """As long as the server asks for, and everybody; else longer from time to time."""
-        if wait is not None:
-            self._pause_until = time.monotonic() + min(wait, _LONGEST_WAIT)
-        else:
-            await asyncio.sleep(min(_LONGEST_WAIT, 0.5 * 2**attempt) * random.uniform(0.5, 1))
+    async def _enter_in_vain(self) -> None:
+        in_vain, self._in_vain = self._in_vain, []
+        for question, answer in in_vain:
+            await self._enter(question, answer, 0.0, 0.0)
 
     async def _enter(self, question: Question, answer: Answer, cost: float, seconds: float) -> None:
+        self._missing += bool(answer.missing)
+        self._useful |= not answer.missing
+        self._useless += not self._useful
         await self.journal.answered(question.key, line_of(answer, cost, seconds))
+        self._freed.set()
+        if self._useless >= _IN_VAIN:
+            message = f"{_IN_VAIN} questions and not one answer that can be read: {answer.missing}"
+            hint = "look at --prompt and --parameter; --again asks them again"
+            self._fail(self._no_use(f"{message}; {hint}"))
+
+    def _no_use(self, message: str) -> InputError:
+        return InputError(message, file=shown_address(self.endpoint))
+
+    def _fail(self, error: InputError) -> None:
+        """What is under way is waited for, and nothing else is asked."""
+        self._failure = self._failure or error
+        self.stopped = self.stopped or "the server refused"
         self._freed.set()
 
     async def _sent(self, question: Question) -> Any:
@@ -181,44 +242,50 @@ class Client:
             seconds = f"{self.limits.seconds:g}"
             raise _BusyError(f"no answer in {seconds} seconds", lost=True) from None
         except httpx.ConnectError as error:
-            raise _BusyError(f"no connection ({self._brief(error)})") from None
+            raise _BusyError(f"no connection ({self._brief(error)})", away=True) from None
         except httpx.HTTPError as error:
             raise _BusyError(f"the connection broke ({self._brief(error)})", lost=True) from None
-        if status in (*_BUSY, *_TOO_LATE):
-            is_lost = status in _TOO_LATE
-            raise _BusyError(f"HTTP {status}", _asked_to_wait(headers), is_lost)
-        words = _words(content)
+        if status in (*_BUSY, *TOO_LATE):
+            is_lost = status in TOO_LATE  # a model may have worked, and be paid
+            raise _BusyError(f"HTTP {status}", asked_to_wait(headers), is_lost)
+        words = words_of(content)
         if status in _NO_ACCESS and not (self._answered and status in _FLAGGED):
             key = "the key" if self.key else "the key, of which there is none (QROWD_ASK_KEY)"
             message = f"the server says {status}: {words}; see --endpoint, --model and {key}"
-            raise InputError(message, file=self.endpoint)
+            raise self._no_use(message)
         if status >= 400:
             if "response_format" in body and ("response_format" in words or "schema" in words):
                 self.structured = False  # it cannot: an answer is read as text from now on
                 return await self._sent(question)
             raise _UselessError(f"refused by the server: {status} {words}")
         if status != 200:
-            raise InputError(f"the server answers {status}; see --endpoint", file=self.endpoint)
-        self._answered = True
+            raise self._no_use(f"the server answers {status}; see --endpoint")
         if len(content) > _LARGEST:
             raise _UselessError("unreadable: a response of more than a megabyte", paid=True)
         try:
-            return json.loads(content)
+            body = json.loads(content)
         except (ValueError, RecursionError):
             raise _UselessError("unreadable: a response that is no JSON", paid=True) from None
+        self._answered = True
+        return body
 
     def _brief(self, error: Exception) -> str:
         text = str(error) or type(error).__name__
-        return (text.replace(self.key, "***") if self.key else text)[:_SHOWN]
+        return (text.replace(self.key, "***") if self._is_secret else text)[:_SHOWN]
+
+    @property
+    def _is_secret(self) -> bool:
+        return len(self.key) >= _SECRET
 
     async def _posted(self, body: Mapping[str, Any]) -> tuple[int, httpx.Headers, bytes]:
-        url = f"{self.endpoint.rstrip('/')}/chat/completions"
-        async with self._http.stream("POST", url, json=body) as response:
+        async with self._http.stream("POST", self._url, json=body) as response:
             content = b""
             async for part in response.aiter_bytes():
                 content += part
                 if len(content) > _LARGEST:  # no answer is: the rest is not read
                     break
+            if self._is_secret:  # some servers repeat it
+                content = content.replace(self.key.encode(), b"***")
             return response.status_code, response.headers, content
 
 
@@ -235,28 +302,3 @@ def line_of(answer: Answer, cost: float, seconds: float) -> dict[str, Any]:
     """An answer as the journal has it."""
     known = {name: value for name, value in asdict(answer).items() if value not in (None, "")}
     return {**known, "cost": cost, "seconds": round(seconds, 3)}
-
-
-def _words(content: bytes) -> str:
-    """What a server says is wrong, in one line."""
-    text = content[:4000].decode(errors="replace")
-    try:
-        found = json.loads(content)
-        error = found.get("error", found)
-        text = str(error.get("message", error) if isinstance(error, dict) else error)
-    except (ValueError, AttributeError, RecursionError):
-        pass
-    return " ".join(text.split())[:_SHOWN]
-
-
-def _asked_to_wait(headers: httpx.Headers) -> float | None:
-    """Retry-After: seconds, or a date."""
-    said = headers.get("retry-after", "")
-    try:
-        return max(0.0, float(said))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
-    except (ValueError, TypeError):
-        return None

@@ -14,6 +14,7 @@ import asyncio
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -164,8 +165,11 @@ class Journal:
             try:
                 await asyncio.to_thread(self._sync, b"".join(text for _, text, _ in waiting))
             except OSError as error:  # the disk is full
+                with suppress(OSError):
+                    os.ftruncate(self._file, end)  # no half of a line before the next one
                 for *_, done in waiting:
-                    done.set_exception(_unwritable(self.path, error))
+                    if not done.done():
+                        done.set_exception(_unwritable(self.path, error))
                 continue
             for key, text, done in waiting:
                 if key:

@@ -102,11 +102,12 @@ class Prompt:
         from jinja2 import TemplateError
 
         try:
-            return str(self._compiled.render(texts))
+            text = str(self._compiled.render(texts))
         except (TemplateError, ArithmeticError, TypeError, ValueError) as error:
             known = "topic, left, right, mark" if self.documents == 2 else "topic, document, mark"
             message = f"the template asks for what there is not: {error}; there are {known}"
             raise InputError(message, file=self.name) from None
+        return text.encode("utf-8", "replace").decode()  # half a character cannot be sent
 
     def refuse_unusable(self, further: Sequence[str] = ()) -> None:
         """An error that says what is wrong, before anybody is asked.

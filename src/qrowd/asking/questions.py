@@ -125,7 +125,10 @@ def items(
 
     Two documents are asked about in both orders.
     """
-    no_query = sorted({pair[0] for pair in pairs if pair[0] not in topics.index})
+    names = sorted({pair[0] for pair in pairs})
+    no_query = [
+        name for name in names if name not in topics.index or not topics[name].query.strip()
+    ]
     if no_query:
         raise InputError(f"no query of {some_of(no_query, 'topic')}; --topics must have them all")
     absent = sorted({doc for pair in pairs for doc in pair[1:] if doc not in documents.index})

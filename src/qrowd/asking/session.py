@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from qrowd.asking.answers import Answer, read_answer
-from qrowd.asking.client import Client, Limits, line_of, paid
+from qrowd.asking.client import Client, Limits, Progress, line_of, paid
 from qrowd.asking.journal import Journal
 from qrowd.asking.questions import Item, Judge, Question, questions
 from qrowd.errors import InputError
@@ -20,6 +20,10 @@ URL = "/v1/chat/completions"
 _COLUMNS = (
     *("topic", "doc", "assessor", "kind", "grade", "missing", "reason", "expected", "sample"),
     *("seconds", "tokens_in", "tokens_out", "cost", "version", "cut", "raw"),
+)
+_COLUMNS_OF_TWO = (
+    *("topic", "left", "right", "winner", "assessor", "kind", "reason", "reason_turned", "sample"),
+    *("seconds", "tokens_in", "tokens_out", "cost", "version", "cut", "raw", "raw_turned"),
 )
 
 
@@ -31,6 +35,7 @@ class Estimate:
     answered: int
     tokens: int
     cost: float
+    most: float  # what it can cost
     cut: int  # questions with a text that was too long
 
 
@@ -52,58 +57,25 @@ class Session:
     def estimate(self) -> Estimate:
         """Before the first question is sent."""
         number = tokens = cut = 0
-        cost = 0.0
+        cost = most = 0.0
         for question in self.open():
             number, tokens = number + 1, tokens + question.tokens
-            cost, cut = cost + question.expected, cut + question.item.cut
+            cost, most = cost + question.expected, most + question.worst
+            cut += question.item.cut
         total = len(self.items) * sum(judge.samples for judge in self.judges)
-        return Estimate(number, total - number, tokens, cost, cut)
+        return Estimate(number, total - number, tokens, cost, most, cut)
 
     def ask(
         self,
         endpoint: str,
         limits: Limits,
         key: str = "",
-        progress: Callable[[int, float], None] = lambda done, spent: None,
+        progress: Progress = lambda done, missing, spent: None,
     ) -> str:
         """Ask a server; "" when all is answered, else why it stopped."""
         client = Client(endpoint, self.journal, limits, key, progress=progress)
         client.run(self.open())
         return client.stopped
-
-    # --- by files, as batch interfaces have them ---
-
-    def requests(self) -> Iterator[str]:
-        """A line for each open question."""
-        for question in self.open():
-            body = question.with_schema()
-            line = {"custom_id": question.key, "method": "POST", "url": URL, "body": body}
-            yield json.dumps(line, ensure_ascii=False) + "\n"
-
-    def take(self, path: str | Path) -> tuple[int, int]:
-        """Enter the answers of a file: how many are of open questions, and how many of none."""
-        by_key = {question.key: question for question in self.open()}
-        taken: dict[str, dict[str, Any]] = {}
-        strangers = 0
-        try:
-            with Path(path).open(encoding="utf-8") as file:
-                for number, line in enumerate(file, 1):
-                    if line.strip():
-                        key, body, why = _batch_line(line, str(path), number)
-                        if key not in by_key:
-                            strangers += 1
-                        else:
-                            taken[key] = _entered(by_key[key], body, why)
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot be read: {error}", file=str(path)) from None
-
-        async def enter() -> None:
-            await asyncio.gather(*(self.journal.answered(key, each) for key, each in taken.items()))
-
-        asyncio.run(enter())
-        return len(taken), strangers
-
-    # --- what came of it ---
 
     def answers(self) -> Iterator[tuple[Question, dict[str, Any]]]:
         """Each question that has an answer, with its line of the journal."""
@@ -123,23 +95,26 @@ class Session:
 
     def preferences(self) -> dict[str, list[Any]]:
         """A row for each two documents that were asked about in both orders; else a tie."""
-        said: dict[tuple[str, str, tuple[str, ...], int], list[str | None]] = {}
+        both: dict[tuple[Any, ...], list[tuple[str | None, dict[str, Any]]]] = {}
         for question, line in self.answers():
             if question.judge.prompt.documents == 2:
-                names = question.item.names
-                side = line.get("value")
-                doc = {"A": names[0], "B": names[1], "tie": "tie"}.get(str(side))
-                key = (question.item.topic.name, question.judge.name, tuple(sorted(names)))
-                said.setdefault((*key, question.sample), []).append(doc)
-        table: dict[str, list[Any]] = {
-            name: [] for name in ("topic", "left", "right", "winner", "assessor", "kind")
-        }
-        for (topic, judge, (left, right), _), docs in said.items():
-            if len(docs) == 2 and None not in docs:
-                winner = docs[0] if docs[0] == docs[1] else "tie"
-                row = (topic, left, right, winner, judge, "machine")
-                for column, value in zip(table.values(), row, strict=True):
-                    column.append(value)
+                left, right = question.item.names
+                winner = {"A": left, "B": right, "tie": "tie"}.get(str(line.get("value")))
+                key = (question.item.topic.name, question.judge.name, *sorted((left, right)))
+                row = _row(question, line) | {"left": left, "right": right}
+                both.setdefault((*key, question.sample), []).append((winner, row))
+        table: dict[str, list[Any]] = {name: [] for name in _COLUMNS_OF_TWO}
+        for answers in both.values():
+            (winner, first), (other, second) = answers[0], answers[-1]
+            if len(answers) < 2 or winner is None or other is None:
+                continue
+            row = first | {"winner": winner if winner == other else "tie"}
+            for name in ("seconds", "tokens_in", "tokens_out", "cost"):
+                known = first[name] is not None and second[name] is not None
+                row[name] = first[name] + second[name] if known else None
+            row |= {f"{name}_turned": second[name] for name in ("reason", "raw")}
+            for name, column in table.items():
+                column.append(row[name])
         return table
 
     def missing(self) -> Counter[str]:
@@ -175,6 +150,47 @@ def _row(question: Question, line: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+# --- by files, as batch interfaces have them ---
+
+
+def batch(questions: Iterable[Question], journal: Journal, limits: Limits) -> Iterator[str]:
+    """A line of a batch interface for each question, as many as the limits have room for."""
+    spent, sent = journal.spent, journal.sent
+    for question in questions:
+        spent, sent = spent + question.worst, sent + 1
+        if limits.cap is not None and spent > limits.cap:
+            return
+        if limits.most is not None and sent > limits.most:
+            return
+        body = question.with_schema()
+        line = {"custom_id": question.key, "method": "POST", "url": URL, "body": body}
+        yield json.dumps(line, ensure_ascii=False) + "\n"
+
+
+def take(path: str | Path, questions: Iterable[Question], journal: Journal) -> tuple[int, int]:
+    """Enter the answers of a file: how many are of these questions, and how many of none."""
+    by_key = {question.key: question for question in questions}
+    taken: dict[str, dict[str, Any]] = {}
+    strangers = 0
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    key, body, why = _batch_line(line, str(path), number)
+                    if key not in by_key:
+                        strangers += 1
+                    else:
+                        taken[key] = _entered(by_key[key], body, why)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot be read: {error}", file=str(path)) from None
+
+    async def enter() -> None:
+        await asyncio.gather(*(journal.answered(key, each) for key, each in taken.items()))
+
+    asyncio.run(enter())
+    return len(taken), strangers
+
+
 def _batch_line(line: str, file: str, number: int) -> tuple[str, Any, str]:
     """The key, the response's body, and why there is none."""
     try:
@@ -182,7 +198,7 @@ def _batch_line(line: str, file: str, number: int) -> tuple[str, Any, str]:
         key, error = str(found["custom_id"]), found.get("error")
         response = found.get("response") or {}
         status, body = response.get("status_code", 0), response.get("body")
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         message = "no answer of a batch interface: a JSON object with custom_id and response"
         raise InputError(message, file=file, line=number) from None
     if error or status != 200:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import click
 
@@ -21,7 +22,7 @@ from qrowd.rendering import counted, thousands
 
 if TYPE_CHECKING:
     from qrowd.asking.questions import Judge, Price
-    from qrowd.asking.session import Session
+    from qrowd.asking.session import Estimate, Session
 
 KEY = "QROWD_ASK_KEY"
 _HOLD_TEXT = (".jsonl", ".json", ".parquet")
@@ -72,7 +73,8 @@ _STEP = 10.0  # seconds between lines of progress where nobody watches
     "--parameter",
     "parameters",
     metavar="NAME=JSON",
-    help="Anything else that the server takes: max_completion_tokens=2000, seed=1. Repeatable.",
+    help="Anything else that the server takes: max_completion_tokens=2000, seed=1; "
+    "temperature=null sends none. Repeatable.",
 )
 @opt.count("--longest", 20_000, "Letters of a text; a longer one is cut, and says so.", least=100)
 @opt.count("--at-once", 8, "Questions under way at the same time.", most=1024)
@@ -147,28 +149,37 @@ def command(
       qrowd ask g.qrels --topics topics.xml --documents docs.jsonl --probe 20 \\
         --model NAME --prompt graded --prompt umbrela --requests batch.jsonl -o asked.jsonl
     """
-    from qrowd.asking.client import Limits
+    from qrowd.asking.client import Limits, shown_address
     from qrowd.asking.journal import Journal
     from qrowd.asking.probes import probe_items, save_probes
     from qrowd.asking.prompts import read_prompt
     from qrowd.asking.questions import Judge, items
-    from qrowd.asking.session import Session
+    from qrowd.asking.session import Session, batch, take
 
     if sum(way is not None for way in (endpoint, requests, answers)) != 1:
         raise UsageError("give one of --endpoint, --requests and --answers")
     if not output.endswith(_HOLD_TEXT):
         raise UsageError(f"-o is a file that can hold texts: {', '.join(_HOLD_TEXT)}")
-    server, key = _server(endpoint), _key()
+    if not all(name.strip() for name in models):
+        raise UsageError("--model is the name by which the server knows it; got an empty one")
+    server, key = shown_address(endpoint) if endpoint is not None else None, _key()
     known, texts = q.read_topics(topics), q.read_documents(list(documents))
     read = [read_prompt(source, tuple(texts.others)) for source in prompts or ("graded",)]
     per_model = _prices(prices, models)
+    if cap is not None and math.isnan(cap):
+        raise UsageError("--cap is an amount of money; got nan")
     if cap is not None and None in per_model.values():
         without = next(model for model, price in per_model.items() if price is None)
         raise UsageError(f"--cap needs the price of {without}: --price IN,OUT of a million tokens")
     sizes = {prompt.documents for prompt in read}
     if len(sizes) > 1:
         raise UsageError("prompts about one document and about two need two commands")
+    scales = {(prompt.scale, prompt.relevant_from): prompt.name for prompt in read}
+    if len(scales) > 1:
+        two = " and ".join(list(scales.values())[:2])
+        raise UsageError(f"the prompts {two} have other grades; they need two commands")
     extra: dict[str, Any] = {"temperature": temperature, **_parameters(parameters)}
+    extra = {name: value for name, value in extra.items() if value is not None}
     if logprobs:
         extra |= {"logprobs": True, "top_logprobs": 20}
     judges = [
@@ -188,31 +199,37 @@ def command(
     with Journal(f"{stem}.journal.jsonl") as journal:
         if again:
             journal.forget_missing()
-        session, made = Session(judges, asked, journal), Session(judges, probes, journal)
-        _say_estimate([session, made], cap)
+        once = [replace(judge, samples=1) for judge in judges]
+        session, made = Session(judges, asked, journal), Session(once, probes, journal)
+        estimates = [each.estimate() for each in (session, made)]
+        _say_estimate(estimates, cap)
         stopped, failed = "", None
         if requests:
-            lines = [line for each in (session, made) for line in each.requests()]
-            Path(requests).write_text("".join(lines), encoding="utf-8")
-            say(f"{counted(len(lines), 'question')} in {requests}; bring the answers by --answers")
+            number = 0
+            with Path(requests).open("w", encoding="utf-8") as file:
+                for line in batch(chain(session.open(), made.open()), journal, limits):
+                    file.write(line)
+                    number += 1
+            say(f"{counted(number, 'question')} in {requests}; bring the answers by --answers")
+            left = sum(each.questions for each in estimates) - number
+            if left:
+                warn(f"{counted(left, 'question')} left out: no room below --cap or --most")
             if as_json:
-                show_json({"questions": len(lines), "requests": requests})
+                show_json({"questions": number, "left_out": left, "requests": requests})
             return
         if answers:
-            for each in (session, made):
-                taken, strangers = each.take(answers)
-                if each.items:
-                    say(f"{counted(taken, 'answer')} taken, {strangers} of no open question here")
+            taken, strangers = take(answers, chain(session.open(), made.open()), journal)
+            hint = "; what is missing: see --again" if not taken and session.missing() else ""
+            say(f"{counted(taken, 'answer')} taken, {strangers} of no open question here{hint}")
         else:
-            expected = sum(each.estimate().cost for each in (session, made))
+            expected = sum(each.cost for each in estimates)
             if expected and cap is None and not yes:
                 click.confirm(
                     f"About {expected:.2f}, without a --cap. Go on?", abort=True, err=True
                 )
-            for each in (session, made):
+            for each, estimate in zip((session, made), estimates, strict=True):
                 if each.items and not stopped:
-                    number = each.estimate().questions
-                    progress = _Progress(number, cap)
+                    progress = _Progress(estimate.questions, cap)
                     try:
                         stopped = each.ask(endpoint or "", limits, key, progress)
                     except InputError as error:  # what was paid is saved first
@@ -223,9 +240,10 @@ def command(
             say(f"probes: {stem}.probes.json; look at them with `qrowd judges --probes`")
         about = {"longest": longest, "seed": seed, "probe": probe, "endpoint": server}
         _save_manifest(stem, session, pool, topics, documents, extra, about, started)
+        if failed is None or journal.spent:
+            _say_outcome(session, "" if failed else stopped, cap)
         if failed is not None:
             raise failed
-        _say_outcome(session, stopped, cap)
         if as_json:
             left = sum(1 for each in (session, made) for _ in each.open())
             show_json(
@@ -237,22 +255,6 @@ def command(
                     "judgements": output,
                 }
             )
-
-
-def _server(endpoint: str | None) -> str | None:
-    """The address without a password that may be in it; an error if it is none."""
-    if endpoint is None:
-        return None
-    try:
-        parts = urlsplit(endpoint)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        host = port = None
-        parts = urlsplit("")
-    if parts.scheme not in ("http", "https") or not host:
-        raise UsageError("--endpoint is an address such as http://127.0.0.1:8080/v1")
-    shown = f"[{host}]" if ":" in host else host
-    return f"{parts.scheme}://{shown}{f':{port}' if port else ''}{parts.path}"
 
 
 def _key() -> str:
@@ -290,7 +292,7 @@ def _prices(given: Sequence[str], models: Sequence[str]) -> dict[str, Price | No
         model, _, numbers = text.rpartition("=")
         try:
             price = Price(*(float(part) for part in numbers.split(",")))
-            if price.asked < 0 or price.answered < 0:
+            if not (0 <= price.asked < math.inf and 0 <= price.answered < math.inf):
                 raise ValueError
         except (ValueError, TypeError):
             message = f"--price is two numbers, of a million tokens: 0.15,0.60; got {text!r}"
@@ -325,22 +327,24 @@ class _Progress:
         self.number, self.cap = number, cap
         self.started = self.shown = time.monotonic()
 
-    def __call__(self, done: int, spent: float) -> None:
+    def __call__(self, done: int, missing: int, spent: float) -> None:
         now = time.monotonic()
         if quiet() or (now - self.shown < _STEP and done < self.number):
             return
         self.shown = now
         left = (now - self.started) / done * (self.number - done)
         of = f" of {self.cap:g}" if self.cap is not None else ""
-        say(f"{thousands(done)} of {thousands(self.number)}, {spent:.4f}{of}, {left:.0f} s left")
+        less = f" ({thousands(missing)} missing)" if missing else ""
+        shown = f"{thousands(done)} of {thousands(self.number)}{less}"
+        say(f"{shown}, {spent:.4f}{of}, {left:.0f} s left")
 
 
-def _say_estimate(sessions: Sequence[Session], cap: float | None) -> None:
-    estimates = [session.estimate() for session in sessions]
+def _say_estimate(estimates: Sequence[Estimate], cap: float | None) -> None:
     number, tokens = sum(e.questions for e in estimates), sum(e.tokens for e in estimates)
     cost, cut = sum(e.cost for e in estimates), sum(e.cut for e in estimates)
     before = sum(e.answered for e in estimates)
-    money = f", about {cost:.4f}" if cost else ""
+    most = sum(e.most for e in estimates)
+    money = f", about {cost:.4f} and at most {most:.4f}" if cost else ""
     say(
         f"{thousands(number)} questions, about {thousands(tokens)} tokens{money}; {before} answered"
     )
@@ -358,6 +362,9 @@ def _save(session: Session, output: str) -> None:
 
 
 def _say_outcome(session: Session, stopped: str, cap: float | None) -> None:
+    prompt = session.judges[0].prompt
+    if prompt.documents == 1 and prompt.relevant_from > prompt.scale[1]:
+        say(f"relevant is grade {prompt.relevant_from} or more: --rel {prompt.relevant_from}")
     for why, number in session.missing().most_common():
         say(f"missing, {why}: {number}")
     first, of = session.first_place()

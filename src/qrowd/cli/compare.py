@@ -11,7 +11,7 @@ import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.evaluate import labels_unknown
 from qrowd.cli.output import deliver, put, say_notes, show, show_json
-from qrowd.errors import InputError, UsageError
+from qrowd.errors import UsageError
 from qrowd.io.atomic import write
 from qrowd.io.source import stem
 from qrowd.rendering import table_of
@@ -68,19 +68,17 @@ class HumanLabels:
         machine = merge_by(self.method or "mv", crowd, q.Given())
         human = opt.read_human(str(self.human), self.gold_rel)
         chosen = measures or ("P@10", "AP", "nDCG@10")
-        try:
-            found = q.correct(
-                systems,
-                machine,
-                human,
-                chosen,
-                sampled=self.sampled,
-                over=self.over or "pool",
-                level=level,
-                seed=seed,
-            )
-        except InputError as error:
-            raise error if error.file else error.at(str(self.human)) from None
+        found = opt.corrected(
+            str(self.human),
+            human,
+            systems,
+            machine,
+            chosen,
+            sampled=self.sampled,
+            over=self.over or "pool",
+            level=level,
+            seed=seed,
+        )
         return found, opt.unjudged(systems, machine, human, chosen)
 
 
@@ -199,7 +197,7 @@ def compare(
     number. With --human, runs are compared by machine labels that human ones correct: scores and
     places with intervals, or with --baseline the difference of each run with its interval, topics
     won and lost, the topics that moved most with their documents; and unjudged documents, with how
-    scores would change if all of them had the highest grade.
+    much they could raise a run's score at most.
 
     \b
     Examples:
@@ -289,7 +287,7 @@ def _by_human_labels(
             labels_unknown(corrected),
         ),
         "topics_needed": (
-            f"a difference of {labels.topics_needed} is shown with power .8 by {{}} topics",
+            f"a difference of {labels.topics_needed} is shown with power .8 by about {{}} topics",
             "how many topics are needed is unknown, there is one only",
         ),
     }

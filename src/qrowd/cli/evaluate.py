@@ -401,21 +401,19 @@ def _corrected(
     chosen = measures_of(measures or usual, rel=rel)
     machine = relevance.read(relevance.crowd())
     assert not isinstance(machine, q.Qrels)  # which `check` refuses
-    try:
-        return q.correct(
-            systems,
-            machine,
-            human,
-            chosen,
-            method=correction.correct or "ppi",
-            sampled=correction.sampled,
-            over=over,
-            level=level,
-            quantiles=correction.quantiles,
-            seed=seed,
-        )
-    except InputError as error:
-        raise error if error.file else error.at(str(correction.human)) from None
+    return opt.corrected(
+        str(correction.human),
+        human,
+        systems,
+        machine,
+        chosen,
+        method=correction.correct or "ppi",
+        sampled=correction.sampled,
+        over=over,
+        level=level,
+        quantiles=correction.quantiles,
+        seed=seed,
+    )
 
 
 def _deliver_corrected(

@@ -651,6 +651,27 @@ def read_human(path: str, rel: int | None) -> q.Sample | q.Qrels:
     return labels if rel is None else labels.binary(rel)
 
 
+def corrected(
+    path: str,
+    human: q.Sample | q.Qrels,
+    runs: q.RunSet,
+    machine: q.Merged | q.Judgements,
+    measures: Sequence[q.Measure | str],
+    **how: Any,  # parameters of `qrowd.correct`, under its names
+) -> q.Corrected:
+    """Scores corrected by the human labels of this file, which are enough of them."""
+    from qrowd.aggregation.correction import too_few
+
+    try:
+        found = q.correct(runs, machine, human, measures, **how)
+    except InputError as error:
+        raise error if error.file else error.at(path) from None
+    short = too_few(found.labels, found.unit)
+    if short:
+        raise InputError(short, file=path)
+    return found
+
+
 def unjudged(
     runs: q.RunSet, machine: q.Merged, human: q.Sample | q.Qrels, measures: Sequence[str]
 ) -> q.Unjudged:

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 import qrowd as q
 from qrowd.cli import options as opt
 from qrowd.cli.output import save_pictures, say, show_json
-from qrowd.errors import InputError, UsageError, require_name
+from qrowd.errors import UsageError, require_name
 
 if TYPE_CHECKING:
     from qrowd.reporting.commands import Files
@@ -188,10 +188,7 @@ def _by_human_labels(
             "topic) has the scores"
         )
     measures = ("P@10", "AP", "nDCG@10")
-    try:
-        found = q.correct(study.runs, merged, labels, measures, seed=study.seed)
-    except InputError as error:
-        raise error if error.file else error.at(human) from None
+    found = opt.corrected(human, labels, study.runs, merged, measures, seed=study.seed)
     missing = opt.unjudged(study.runs, merged, labels, measures)
     return [found, *([q.against(found, study.runs, baseline)] if baseline else []), missing]
 

@@ -258,6 +258,12 @@ def _errors(
 )
 @opt.runs_if_any
 @opt.measure("AP", "With --runs: whose couples are decided by AP, P@k, DCG@k or RBP.")
+@opt.count(
+    "--depth",
+    100,
+    "With --runs, and without --pairs: couples of runs are decided over the documents that a run "
+    "has among its first so many, judged or not.",
+)
 @opt.gold
 @opt.option(
     "--sampled",
@@ -276,6 +282,7 @@ def progress(
     risk: float,
     runs: opt.RunFiles,
     measure: str,
+    depth: int,
     gold: opt.GoldFile,
     sampled: str | None,
     level: float,
@@ -289,15 +296,19 @@ def progress(
     is true. decided: that is at most --risk. stuck: --most votes are there, and the crowd is still
     divided; ask an expert. With --gold, drawn at random and voted on like all other pairs, also
     `p_wrong`, how many labels are wrong, and how many would be at --most votes. With --runs also
-    of how many couples of runs it is decided which one is better, under majority votes.
+    of how many couples of runs it is decided which one is better, under majority votes; documents
+    that nobody judged are as likely relevant as the judged ones and the runs say.
 
     \b
     Examples:
       qrowd progress crowd.tsv --most 9 --risk 0.2 -o state.tsv
       qrowd progress crowd.tsv --gold nist.qrels --sampled random -o state.tsv
     """
-    if not runs and click.get_current_context().get_parameter_source("measure") is not _DEFAULT:
+    context = click.get_current_context()
+    if not runs and context.get_parameter_source("measure") is not _DEFAULT:
         raise UsageError("-m is a measure of --runs, and there are none")
+    if context.get_parameter_source("depth") is not _DEFAULT and (pairs or not runs):
+        raise UsageError("--depth is about --runs without --pairs")
     crowd = files.read()
     if pairs:
         crowd = crowd.with_pool(q.read_pairs(pairs))
@@ -317,8 +328,10 @@ def progress(
         put(state, output)
     counts, notes = state.counts, list(state.notes)
     if runs:
-        merged = q.MajorityVote().fit(crowd)
-        notes.append(q.couples(crowd, runs.read(), merged, measure).summary)
+        # without what nobody judged, nearly all couples would seem decided
+        systems = runs.read()
+        pool = crowd if pairs else crowd.with_pool(systems.pool(depth))
+        notes.append(q.couples(pool, systems, q.MajorityVote().fit(pool), measure).summary)
     if as_json:
         told = {"counts": counts, "notes": notes, "rows": state.to_polars().to_dicts()}
         if state.wrong:

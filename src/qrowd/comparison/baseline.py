@@ -24,6 +24,7 @@ from qrowd.data.index import Index
 from qrowd.data.qrels import SoftQrels
 from qrowd.data.runs import RunSet
 from qrowd.errors import ParameterError, UsageError, require_name
+from qrowd.evaluation.engine import evaluate
 from qrowd.evaluation.measure import measures_of
 from qrowd.rendering import Readable, aligned, between, percent, plain
 
@@ -42,8 +43,8 @@ class Contrast(Readable, Framed):
     it may be open where a run's own interval leaves out 0), or that there is no interval. `place`
     ranks the runs by recalibrated labels. `human` is the same difference from human labels alone.
     `won`, `lost` and `tied` count topics under recalibrated labels, and `spread` is the standard
-    deviation of the difference over these. `moved` are the topics that differ most, with the
-    documents behind them.
+    deviation of the difference over topics, under labels as they could be. `moved` are the topics
+    that differ most, with the documents behind them.
     """
 
     measures: tuple[str, ...]
@@ -138,10 +139,10 @@ class Contrast(Readable, Framed):
             rows.append(
                 [
                     row["run"],
-                    f"{row['difference']:+.4f}",
+                    _signed(row["difference"]),
                     "" if np.isnan(low) else between(low, high),
                     row["verdict"],
-                    f"{row['human']:+.4f}",
+                    _signed(row["human"]),
                     *(row[count] for count in ("won", "lost", "tied")),
                 ]
             )
@@ -168,6 +169,10 @@ class Contrast(Readable, Framed):
         ]
 
 
+def _signed(difference: float) -> str:
+    return "-" if np.isnan(difference) else f"{difference:+.4f}"
+
+
 def against(corrected: Corrected, runs: RunSet, baseline: str) -> Contrast:
     """Each run against the `baseline`, from what `correct` returned.
 
@@ -180,7 +185,7 @@ def against(corrected: Corrected, runs: RunSet, baseline: str) -> Contrast:
     (1, 2)
     """
     require_name("baseline", baseline, corrected.runs)
-    if corrected.by_topic is None or corrected.believed is None:
+    if corrected.by_topic is None:
         raise UsageError("only scores that machine labels are in (ppi) go against a baseline")
     base = list(corrected.runs).index(baseline)
     others = np.flatnonzero(np.arange(len(corrected.runs)) != base)
@@ -209,7 +214,7 @@ def against(corrected: Corrected, runs: RunSet, baseline: str) -> Contrast:
         (apart > EQUAL).sum(axis=1),
         (apart < -EQUAL).sum(axis=1),
         (np.abs(apart) <= EQUAL).sum(axis=1),
-        np.nanstd(apart, axis=1, ddof=1) if len(apart[0]) > 1 else np.full(shape, np.nan),
+        _spread(corrected, runs, others, base),
         tuple(_moved(corrected, runs, apart, others, base)),
         corrected.level,
         corrected.over,
@@ -218,6 +223,20 @@ def against(corrected: Corrected, runs: RunSet, baseline: str) -> Contrast:
         corrected.size,
         (*corrected.notes, *_without_interval(corrected, half, others, base)),
     )
+
+
+def _spread(corrected: Corrected, runs: RunSet, others: Array, base: int) -> Floats:
+    """The standard deviation of differences over topics, [measure, run]; expected scores, which
+    differ less between topics than true ones, would make it too small.
+    """
+    unknown = np.full((len(corrected.measures), len(others)), np.nan)
+    if corrected.drawn is None:
+        return unknown
+    scores = evaluate(runs, corrected.drawn, corrected.measures).values
+    if scores.shape[2] < 2:
+        return unknown
+    apart = scores[..., others] - scores[..., [base]]  # [measure, draw, topic, run]
+    return np.asarray(np.sqrt(np.nanvar(apart, axis=2, ddof=1).mean(axis=1)))
 
 
 def _without_interval(

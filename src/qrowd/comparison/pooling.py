@@ -12,7 +12,7 @@ from qrowd.comparison.correlation import places, tau_b
 from qrowd.data.arrays import Array, Floats, Offsets
 from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index, Pairs
-from qrowd.data.qrels import Qrels
+from qrowd.data.qrels import NOT_JUDGED, Qrels, QrelsSet
 from qrowd.data.runs import RunSet
 from qrowd.errors import InputError, ParameterError
 from qrowd.evaluation.engine import evaluate
@@ -188,16 +188,17 @@ def _rows(pool: Pairs, runs: RunSet, topic: Array, document: Array) -> Offsets:
 
 @dataclass(frozen=True, eq=False)
 class Unjudged(Readable, Framed):
-    """Documents among the runs' first ten that nobody judged, and by how much each run's score
-    would change if all of its own had the `highest` grade: `change` [measure, run]. That is no
-    bound: AP and nDCG also fall where more relevant documents are known.
+    """Documents among the runs' first ten that nobody judged, and how much higher each run's score
+    could be at most if each of its own had the `highest` grade or were not relevant: `gain`
+    [measure, run]. Not all of them need have it: by AP and nDCG what is relevant far down may cost
+    more than it brings.
     """
 
     measures: tuple[str, ...]
     runs: Index
     number: Array
     shown: Array
-    change: Floats
+    gain: Floats
     highest: int
 
     def rows(self) -> list[dict[str, Any]]:
@@ -205,7 +206,7 @@ class Unjudged(Readable, Framed):
         return [
             {"run": str(self.runs.names[at]), "unjudged": int(self.number[at])}
             | {"shown": int(self.shown[at])}
-            | dict(zip(self.measures, self.change[:, at].tolist(), strict=True))
+            | dict(zip(self.measures, self.gain[:, at].tolist(), strict=True))
             for at in np.argsort(-self.number, kind="stable")
         ]
 
@@ -221,11 +222,11 @@ class Unjudged(Readable, Framed):
             "run",
             "unjudged",
             f"of the first {TOP}",
-            *(f"{m} changes by" for m in self.measures),
+            *(f"{m} at most" for m in self.measures),
         ]
         legend = (
-            "Unjudged documents, and how a run's score would change if "
-            f"all of its own had the highest grade ({self.highest})."
+            "Unjudged documents, and how much a run's score would rise at most if some of its own "
+            f"had the highest grade ({self.highest})."
         )
         return f"{aligned(header, rows)}\n\n{legend}"
 
@@ -237,8 +238,8 @@ def unjudged(
     *,
     highest: int | None = None,
 ) -> Unjudged:
-    """How many documents among each run's first ten are not in the qrels, and how scores would
-    change if they had the `highest` grade (by default, that of the qrels).
+    """How many documents among each run's first ten are not in the qrels, and how much its score
+    would rise at most if some of them had the `highest` grade (by default, that of the qrels).
 
     >>> import qrowd as q
     >>> made = q.simulate(topics=6, documents=60, assessors=4, votes=3, runs=4, seed=1)
@@ -253,17 +254,22 @@ def unjudged(
     topic, run, document = topic[first], run[first], runs.document[first]
     missing = _rows(qrels.pairs, runs, topic, document) < 0
     number = np.bincount(run[missing], minlength=len(runs))
-    now = evaluate(runs, qrels, chosen).means()[:, 0]
-    change = np.zeros(now.shape)
+    gain = np.zeros((len(chosen), len(runs)))
     highest = max(qrels.scale.grades) if highest is None else highest
     for at in np.flatnonzero(number):
         own = missing & (run == at)
-        more = Qrels.of(
+        # of as many in a topic those nearest to the top bring most: the first 0, 1, 2 ... are tried
+        nth = np.arange(own.sum()) - np.searchsorted(topic[own], topic[own])
+        tried = np.where(nth[:, None] < np.arange(nth.max() + 2), highest, NOT_JUDGED)
+        pool = Pairs.of(
             [*qrels.pairs.topic_names, *runs.topics.names[topic[own]]],
             [*qrels.pairs.document_names, *runs.documents.names[document[own]]],
-            np.concatenate([qrels.grade, np.full(int(own.sum()), highest, np.int8)]),
         )
+        grades = np.empty((len(pool), tried.shape[1]), np.int8)
+        grades[pool.locate(qrels.pairs)] = qrels.grade[:, None]
+        grades[_rows(pool, runs, topic[own], document[own])] = tried
         alone = runs.of_runs(Index.of([str(runs.runs.names[at])]))
-        change[:, at] = evaluate(alone, more, chosen).means()[:, 0, 0] - now[:, at]
+        scores = evaluate(alone, QrelsSet.of_draws(pool, grades), chosen).values[..., 0]
+        gain[:, at] = (scores.max(axis=1) - scores[:, 0]).mean(axis=1)
     shown = np.bincount(run, minlength=len(runs))
-    return Unjudged(tuple(map(repr, chosen)), runs.runs, number, shown, change, highest)
+    return Unjudged(tuple(map(repr, chosen)), runs.runs, number, shown, gain, highest)

@@ -15,7 +15,7 @@ from qrowd.comparison.intervals import ranked_rows
 from qrowd.data.arrays import Array, Floats, Mask
 from qrowd.data.frames import Coded
 from qrowd.data.index import Index
-from qrowd.data.qrels import SoftQrels
+from qrowd.data.qrels import QrelsSet, SoftQrels
 from qrowd.data.scores import Scores
 from qrowd.errors import ParameterError, UsageError
 from qrowd.rendering import Readable, aligned, between, percent, plain
@@ -163,7 +163,7 @@ class Estimate:
         others, with one probability for all of it (Mogstad, Romano, Shaikh & Wilhelm 2024). What
         is below `SMALL` is never sure, unless it is known exactly.
         """
-        from scipy.special import ndtri
+        from scipy.special import ndtr, ndtri, stdtrit
 
         apart, half = self.differences(level)
         assert self.parts is not None
@@ -171,15 +171,17 @@ class Estimate:
         size, turned = np.linalg.eigh(shared)
         random = np.random.default_rng(seed).standard_normal((_DRAWN, len(size)))
         drawn = random @ (turned * np.sqrt(np.maximum(size, 0.0))).T
-        error = self.couples()[0]
+        error, freedom = self.couples()
         sure = np.zeros(apart.shape, np.bool_)
         for at in range(len(size)):
             known = (half[at] > 0) & (error[at] > 0)
             if known.any():
                 away = np.abs(drawn[:, known] - drawn[:, [at]]) / error[at, known]
-                wider = np.quantile(away.max(axis=1), level) / ndtri((1 + level) / 2)
-                least = np.maximum(half[at] * max(float(wider), 1.0), SMALL)
-                sure[at] = known & (np.abs(apart[at]) > least)
+                most = max(np.quantile(away.max(axis=1), level), ndtri((1 + level) / 2))
+                # as rare by Student's distribution: where few observations tell an error, that far
+                # out its quantiles are longer than the normal ones by more than an interval's are
+                least = stdtrit(freedom[at, known], ndtr(most)) * error[at, known]
+                sure[at, known] = np.abs(apart[at, known]) > np.maximum(least, SMALL)
             if self.exact[at]:
                 sure[at] |= self.exact & (np.abs(apart[at]) > EQUAL)
         return np.where(sure, np.sign(apart), 0.0)
@@ -421,8 +423,9 @@ class Corrected(Readable, Scores):
     which order systems better than any of them; from `place_low` (better) to `place_high` are the
     places that differences between runs leave open. `estimates` are what all of this is from, a
     measure without intervals has none. `by_topic` are the scores under the recalibrated labels,
-    `believed`; with human labels alone there are none. `labels` of `size` units (pairs or topics)
-    were judged by a human. Being scores, they go into `compare`, `report` and `save`.
+    `believed`, and `drawn` are labels as they could be; with human labels alone there are none.
+    `labels` of `size` units (pairs or topics) were judged by a human. Being scores, they go into
+    `compare`, `report` and `save`.
     """
 
     low: Floats
@@ -438,6 +441,7 @@ class Corrected(Readable, Scores):
     estimates: tuple[Estimate | None, ...]
     by_topic: Scores | None
     believed: SoftQrels | None
+    drawn: QrelsSet | None
     method: str
     level: float
     over: str

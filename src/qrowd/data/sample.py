@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from qrowd.data.frames import Coded, Framed
 from qrowd.data.index import Pairs
 from qrowd.data.qrels import Qrels
 from qrowd.errors import InputError, ParameterError, UsageError, require_choice
+
+if TYPE_CHECKING:
+    from qrowd.data.judgements import Judgements
 
 BY = ("random", "weight", "uncertainty", "topic")
 UNIFORM = "uniform"
@@ -114,6 +118,13 @@ class Choice:
     uniform: Mask
     goals: tuple[str, ...]
     size: int = 0
+
+    @classmethod
+    def of_votes(cls, judgements: Judgements, least: int) -> Choice:
+        """That of pairs which all get `least` votes, and more by what these say."""
+        pairs = judgements.pairs
+        more = np.bincount(judgements.pair, minlength=len(pairs)) > least
+        return cls(pairs, more, np.zeros(len(pairs), np.bool_), ("labels",))
 
     def __repr__(self) -> str:
         return f"Choice({self})"

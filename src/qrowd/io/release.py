@@ -25,7 +25,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -34,6 +34,7 @@ from qrowd.data.judgements import Judgements
 from qrowd.data.orders import Orders
 from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
+from qrowd.data.sample import Choice
 from qrowd.data.scale import Scale
 from qrowd.data.topics import Topics
 from qrowd.errors import FormatError
@@ -206,6 +207,9 @@ def _read(folder: Path, about: dict[str, Any]) -> Release:
 
     gold = optional("gold.qrels", read_qrels)
     judgements = optional("judgements.tsv", read_judgements, scale=scale)
+    if judgements is not None and isinstance(about.get("chosen"), dict):
+        least = int(about["chosen"].get("least", 0))
+        judgements = replace(judgements, choice=Choice.of_votes(judgements, least))
     collected = None
     if judgements is not None:
         sample = about.get("sample")

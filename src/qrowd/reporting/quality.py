@@ -159,6 +159,7 @@ class Quality:
             ],
             "agreement": self.agreement.table(),
             "over": self.over,
+            "chosen": 0 if judgements.choice is None else int(judgements.choice.adaptive.sum()),
             "gain": None if gain is None else {**asdict(gain), "known": gain.known},
             "kinds": self.types,
             "good": self.good,

@@ -11,11 +11,13 @@ from pathlib import Path
 
 from itsdangerous import URLSafeTimedSerializer
 
+from qrowd.collection.prolific.calls import TOKEN_VARIABLE
 from qrowd.errors import UsageError
 
 SECRET_VARIABLE = "QROWD_SECRET"
 SECRET_FILE = "secret.key"
 MONITORING_VARIABLE = "QROWD_MONITORING_TOKEN"
+SECRET_OF_PROLIFIC = "QROWD_PROLIFIC_SECRET"
 LEAST_SECRET = 16
 
 
@@ -34,6 +36,10 @@ class Settings:
     mail_password: str = field(default="", repr=False)
     #: whoever sends it may see health and figures, from anywhere; "" for nobody
     monitoring_token: str = field(default="", repr=False)
+    #: by which Prolific signs what it tells; "" where no webhook is believed
+    prolific_secret: str = field(default="", repr=False)
+    #: whether the process for jobs has Prolific's token, and asks and sends by itself
+    tells_prolific: bool = False
     #: the folder in which the processes of a server count requests, "" for a process alone
     counts: str = ""
 
@@ -69,6 +75,8 @@ class Settings:
             mail,
             mail_password,
             secret_in(MONITORING_VARIABLE),
+            secret_in(SECRET_OF_PROLIFIC),
+            bool(os.environ.get(TOKEN_VARIABLE)),
         )
 
     @property

@@ -7,6 +7,7 @@ that are over, asks again for what pages show, and draws pictures of documents.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import multiprocessing
@@ -24,7 +25,14 @@ import qrowd as q
 from qrowd.collection.adjudication import cases
 from qrowd.collection.books import notices
 from qrowd.collection.database.opening import open_store
-from qrowd.collection.database.schema import assignment, campaign, content, declined, document
+from qrowd.collection.database.schema import (
+    assignment,
+    campaign,
+    content,
+    declined,
+    document,
+    study,
+)
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.drafts.draft import open_draft
 from qrowd.collection.drafts.plan_file import plan_of
@@ -32,10 +40,12 @@ from qrowd.collection.judging.submission import sweep
 from qrowd.collection.office import erasure
 from qrowd.collection.office.acts.next_sets import decided_now, is_stopped
 from qrowd.collection.office.digest import send_digests
-from qrowd.collection.people.mailer import Mailer, send_due
+from qrowd.collection.people import mailer as mail
+from qrowd.collection.people.mailer import Mailer
 from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.sections import MINUTE
 from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.prolific.calls import listen, open_client, send_due
 from qrowd.collection.publishing.export import export, given_names
 from qrowd.collection.publishing.release import release
 from qrowd.data.collected import qrels_of
@@ -63,6 +73,7 @@ PAUSE = 0.5
 REFRESH = 15 * 60_000
 LETTERS_EVERY, LONGEST_PAUSE = 2.0, 300.0  # seconds between looks for letters
 DIGESTS_EVERY = 600.0
+TELLING_EVERY, LISTENING_EVERY = 10.0, 300.0
 METHOD = "auto"  # what pages are shown first
 _log = logging.getLogger(__name__)
 
@@ -368,7 +379,7 @@ def send_letters(store: Store, mailer: Mailer, address: str, stop: Any) -> None:
             next_digests = time.monotonic() + DIGESTS_EVERY
         for number in _open_to_mail(store):
             try:
-                send_due(store, number, mailer, address, stop)
+                mail.send_due(store, number, mailer, address, stop)
                 if digests:
                     send_digests(store, number, mailer, address)
             except Exception:  # the mail server or the database is away: letters wait
@@ -376,6 +387,36 @@ def send_letters(store: Store, mailer: Mailer, address: str, stop: Any) -> None:
                 well = False
         mailer.close()  # until there is something to send again
         pause = LETTERS_EVERY if well else min(2 * pause, LONGEST_PAUSE)
+
+
+def tell_prolific(store: Store, stop: Any) -> None:
+    """Ask Prolific about every study and send what waits, until `stop`; in a thread of its own."""
+    client = open_client(wait=stop.wait)
+    pause, next_looks = TELLING_EVERY, dict[int, float]()
+    with contextlib.closing(client):
+        while not stop.wait(pause):
+            well = True
+            for number, is_made in _with_study(store):
+                try:
+                    if is_made and time.monotonic() > next_looks.get(number, 0.0):
+                        next_looks[number] = time.monotonic() + LISTENING_EVERY
+                        listen(store, number, client)
+                    send_due(store, number, client, stop)
+                except Exception:  # the platform or the database is away: calls wait
+                    _log.warning("prolific not told", exc_info=True, extra={"campaign": number})
+                    well = False
+            pause = TELLING_EVERY if well else min(2 * pause, LONGEST_PAUSE)
+
+
+def _with_study(store: Store) -> list[tuple[int, bool]]:
+    """Campaigns with a study, and whether the platform has it already."""
+    try:
+        with store.snapshot() as db:
+            rows = db.execute(select(study.c.campaign_id, study.c.platform_id)).all()
+            return [(number, platform_id is not None) for number, platform_id in rows]
+    except StoreError as error:
+        _log.warning("database cannot be used", extra={"cause": cause_of(error)})
+        return []
 
 
 def _open_to_mail(store: Store) -> list[int]:
@@ -390,19 +431,22 @@ def work_forever(settings: Settings, stop: Any = None) -> None:
     """The life of the process for jobs: until the event `stop`, or until its server is gone."""
     store = open_store(settings.database)
     ended = stop or threading.Event()
-    if not settings.mail:
-        _work(store, settings, ended)
-        return
     over = threading.Event()
-    mailer = Mailer.of(settings.mail, settings.mail_password)
-    arguments = (store, mailer, settings.address, over)
-    mailing = threading.Thread(target=send_letters, args=arguments, daemon=True)
-    mailing.start()
+    aside = []
+    if settings.mail:
+        mailer = Mailer.of(settings.mail, settings.mail_password)
+        arguments = (store, mailer, settings.address, over)
+        aside.append(threading.Thread(target=send_letters, args=arguments, daemon=True))
+    if settings.tells_prolific:
+        aside.append(threading.Thread(target=tell_prolific, args=(store, over), daemon=True))
+    for thread in aside:
+        thread.start()
     try:
         _work(store, settings, ended)
     finally:
         over.set()
-        mailing.join(5)  # a letter that is being handed over would be in doubt
+        for thread in aside:
+            thread.join(5)  # what is being sent would be in doubt
 
 
 def _work(store: Store, settings: Settings, ended: Any) -> None:

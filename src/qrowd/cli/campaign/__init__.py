@@ -11,7 +11,7 @@ from importlib.util import find_spec
 
 import click
 
-from qrowd.cli.campaign import database, letters, office, plan, publishing, robots
+from qrowd.cli.campaign import database, letters, office, plan, prolific, publishing, robots
 from qrowd.cli.verbs import Family
 from qrowd.errors import MissingExtraError
 
@@ -31,6 +31,7 @@ from qrowd.errors import MissingExtraError
         letters.invited,
         office.links,
         office.pay,
+        prolific.prolific,
         office.review,
         office.forget,
         robots.robots,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
@@ -116,8 +117,9 @@ def invite(
 
     \b
     Examples:
-      qrowd campaign invite campaign.db invited.tsv -o letters.csv
-      qrowd campaign invite campaign.db --eml letters
+      qrowd campaign invite campaign.db invited.tsv
+      qrowd campaign invite campaign.db --address https://judge.example.org -o letters.csv
+      qrowd campaign invite campaign.db --address https://judge.example.org --eml letters
     """
     from qrowd.collection.people import letters
     from qrowd.collection.people.mailer import Mailer, mail_password
@@ -129,6 +131,12 @@ def invite(
         raise UsageError("--remind writes to those who were invited, and takes no further people")
     if people and before:
         raise UsageError("name a table of people, or --from, not both")
+    typed = click.get_current_context().get_parameter_source("address")
+    if (eml or output) and typed is ParameterSource.DEFAULT:
+        raise UsageError(
+            "say --address https://..., where people can reach `qrowd serve`: links in letters "
+            "lead there, and a letter is written once"
+        )
     rows = people_in(people) if people else []
     mailer = Mailer.of(mail, mail_password(mail_password_file)) if mail else None
     if mailer is not None:
@@ -148,18 +156,20 @@ def invite(
             n_waiting = len(letters.waiting(work))
         if mailer is not None:
             mailer.connect()  # before anything is written
+        goes_out = bool(mail or eml or output)
         question = f"Send {counted(range(n + n_waiting), 'letter')}?" if mail else ""
-        question = f"Remind {counted(range(n), 'person', 'people')}?" if remind else question
+        if remind and n:
+            question = f"Remind {counted(range(n), 'person', 'people')}?"
         if n + n_waiting and question and not confirmed(question, yes):
             return
         number, written = None, 0
-        if n or not n_waiting:
+        if n or not (n_waiting and goes_out):
             try:
                 with store.write(campaign) as work:
                     number = audit.perform(work, user(), act, details)
                     stored = audit.details_of(audit.act_numbered(work, number))
             except RuleError as error:
-                if error.code != "conflict" or not n_waiting:
+                if error.code != "conflict" or not (n_waiting and goes_out):
                     raise  # otherwise those of before go out
             else:
                 written = len(stored["letters"])

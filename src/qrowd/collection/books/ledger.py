@@ -162,6 +162,11 @@ def unsettled(work: Work, worker_id: int, accounts: Sequence[str] = ("promised",
     return work.number(select(_balance_of(accounts)).where(entry.c.worker_id == worker_id))
 
 
+def paid_out(work: Work, worker_id: int) -> int:
+    """What one worker was paid so far."""
+    return work.number(select(_balance_of(("settled",))).where(entry.c.worker_id == worker_id))
+
+
 def _balance_of(accounts: Sequence[str]) -> ColumnElement[int]:
     """What came into these accounts and did not go out again."""
     came = total(entry.c.amount, entry.c.target.in_(accounts))

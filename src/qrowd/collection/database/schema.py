@@ -495,6 +495,111 @@ class CompletionCode(TypedRow, table="completion_code"):
 completion_code = CompletionCode.table
 
 
+# --- A platform that is told what to do -----------------------------------------------------------
+
+
+class Study(TypedRow, table="study"):
+    """A campaign's study at Prolific."""
+
+    id: int = row_id()
+    campaign_id: int = reference("campaign", unique=True)
+    #: what the platform calls it; None until it is known to be made
+    platform_id: str | None = short(64)
+    #: as the platform said last
+    state: str = short(40, server_default="")
+    #: where the platform sends participants
+    address: str = column(sa.Text)
+    #: what an approved submission is paid, in minor units
+    reward: int = column(sa.BigInteger)
+    #: what one that is screened out is paid
+    screen_out: int = column(sa.BigInteger)
+    places: int = column(sa.Integer)
+    made_at: int = moment()
+    heard_at: int | None = moment()
+
+
+study = Study.table
+
+
+class Submission(TypedRow, table="submission"):
+    """Somebody's part in a study. Who has come in is a worker; of others only the id is kept."""
+
+    id: int = row_id()
+    campaign_id: int = reference("campaign")
+    worker_id: int | None = reference("worker", index=True)
+    platform_id: str = short(64)
+    #: as the platform said last, in its words
+    state: str = short(40)
+    #: something was heard that does not follow: ask
+    doubtful: int = flag()
+    #: of what the platform was told to pay, in minor units: for the submission itself
+    base: int = counter()
+    #: and in bonuses
+    bonuses: int = counter()
+    made_at: int = moment()
+    heard_at: int = moment()
+    rules = (
+        sa.UniqueConstraint("campaign_id", "platform_id"),
+        sa.CheckConstraint("base >= 0 AND bonuses >= 0", name="no_debt"),
+    )
+
+
+submission = Submission.table
+
+
+class PlatformCall(TypedRow, table="platform_call"):
+    """Something that a platform is told, once: written down before it is sent."""
+
+    id: int = row_id()
+    campaign_id: int = reference("campaign")
+    submission_id: int | None = reference("submission")
+    worker_id: int | None = reference("worker", index=True)
+    #: no constraint: platforms may be told more
+    kind: str = short(20)
+    #: a call stays `sending` where it was sent and no answer was seen: the platform is asked
+    state: str = one_of("waiting", "sending", "done", "refused", server_default="waiting")
+    #: what is paid by it, in minor units
+    amount: int = counter()
+    #: what else is said, as JSON
+    body: str = column(sa.Text, server_default=sa.text("'{}'"))
+    #: of a bonus: the payment that it is part of
+    payment: str = short(64, server_default="")
+    #: of a bonus: the sum of bonuses that the platform knew of before
+    before: int = counter()
+    attempts: int = counter()
+    made_at: int = moment()
+    #: not tried before
+    next_at: int = moment()
+    tried_at: int | None = moment()
+    #: what the platform answered
+    problem: str = words()
+    rules = (
+        sa.Index("ix_platform_call_due", "campaign_id", "state", "next_at"),
+        sa.Index(
+            "uq_platform_call_one_open",
+            "submission_id",
+            unique=True,
+            **where("state IN ('waiting', 'sending')"),
+        ),
+    )
+
+
+platform_call = PlatformCall.table
+
+
+class PlatformEvent(TypedRow, table="platform_event"):
+    """Something that a platform has told, by the id under which it may tell it again."""
+
+    id: int = row_id()
+    campaign_id: int = reference("campaign")
+    platform_id: str = short(100)
+    at: int = moment()
+    rules = (sa.UniqueConstraint("campaign_id", "platform_id"),)
+
+
+platform_event = PlatformEvent.table
+
+
 # --- What workers do ------------------------------------------------------------------------------
 
 

@@ -34,8 +34,11 @@ from qrowd.errors import RuleError
 
 _HIDDEN = ("key", "hash", "secret")  # columns by which somebody could act as this person
 _PERSONAL = ("person", "listed_person", "visit", "message", "appeal")
-_OWN = (*_PERSONAL, "consent", "assignment", "event", "entry", "expertise")
-_ERASED = ("note", "receipt", "letter", "link", *_PERSONAL, "token")
+_OWN = (*_PERSONAL, "submission", "consent", "assignment", "event", "entry", "expertise")
+_ERASED = (
+    *("note", "receipt", "letter", "link", "platform_call", "submission"),
+    *(*_PERSONAL, "token"),
+)
 
 
 def my_data(work: Work, worker_id: int) -> dict[str, Any]:

@@ -19,7 +19,15 @@ from itsdangerous import BadSignature, URLSafeSerializer
 from sqlalchemy import ColumnElement, FromClause, Select, func, or_, select
 
 from qrowd.collection.database import schema
-from qrowd.collection.database.schema import letter, link, listed_person, person, token, worker
+from qrowd.collection.database.schema import (
+    letter,
+    link,
+    listed_person,
+    person,
+    submission,
+    token,
+    worker,
+)
 from qrowd.collection.database.store import Work
 from qrowd.collection.people import workers
 from qrowd.collection.people.declined import DeclinedPeople
@@ -29,6 +37,7 @@ from qrowd.collection.plan.sections import DAY
 from qrowd.errors import RuleError
 
 LISTED, OFF = "listed", "off"
+FREED = ("RETURNED", "TIMED-OUT")  # submissions whose places a platform gives away again
 LINKED = "link"  # the platform of people who came by links before there were lists
 MOST_PEOPLE = 10_000  # of one act
 NEEDS_LINK = "this work is for people with a link of their own; please ask for yours"
@@ -152,13 +161,18 @@ def come_in(work: Work, entrant: Entrant) -> schema.Worker:
 
 
 def places_taken(work: Work) -> int:
-    """How many people the platform has sent; those on the list come beside them."""
+    """How many people the platform has sent; those on the list come beside them, and it has given
+    away again the places of those who returned theirs or ran out of time.
+    """
     on_list = select(listed_person.c.worker_id).where(
         work.own(listed_person), listed_person.c.worker_id.is_not(None)
     )
     sent = worker.outerjoin(person, person.c.worker_id == worker.c.id)
     came = or_(person.c.worker_id.is_not(None), worker.c.forgotten_at.is_not(None))
-    human = (worker.c.kind == "human") & worker.c.id.not_in(on_list)
+    freed = select(submission.c.worker_id).where(
+        work.own(submission), submission.c.state.in_(FREED), submission.c.worker_id.is_not(None)
+    )
+    human = (worker.c.kind == "human") & worker.c.id.not_in(on_list) & worker.c.id.not_in(freed)
     return work.count(sent, work.own(worker), human, came)
 
 

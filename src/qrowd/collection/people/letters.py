@@ -137,6 +137,7 @@ class Funnel:
     """From invited to passing, in people. Those who are off the list are in none of it."""
 
     invited: int  # everybody on the list, and those who declined
+    listed: int  # without a letter, and not come in yet
     waiting: int  # for their letter to go out
     sent: int  # and not come in yet
     in_doubt: int
@@ -169,6 +170,7 @@ def funnel(work: Work) -> Funnel:
     )
     return Funnel(
         invited=len(people) + gone,
+        listed=states[LISTED],
         waiting=states[WAITING],
         sent=states[SENT],
         in_doubt=states[IN_DOUBT],

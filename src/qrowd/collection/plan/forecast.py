@@ -23,7 +23,7 @@ from qrowd.collection.plan import pass_rates
 from qrowd.collection.plan.gold_sets import Sizes, cut_gold, pool_sizes
 from qrowd.collection.plan.limits import Complaint
 from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair, gold_parts
-from qrowd.collection.plan.sections import About, People, Plan, Platform, Releasing
+from qrowd.collection.plan.sections import About, People, Plan, Platform, Prolific, Releasing
 from qrowd.collection.plan.turnout import (
     BATCHES_MEDIAN,
     ITEMS,
@@ -281,6 +281,7 @@ def essentials(plan: Plan) -> Plan:
         pay=replace(pay, currency="", budget=0, appeal_days=0, seconds_per_document=1),
         people=People(),
         platform=Platform(),
+        prolific=Prolific(),
         release=Releasing(),
         text="",
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from qrowd.collection.plan.addresses import wire_address
-from qrowd.collection.plan.platforms import OUTCOMES, is_plain
+from qrowd.collection.plan.platforms import OUTCOMES, is_plain, prolific_names
 from qrowd.collection.plan.sections import CHECKS, SURELY, Plan
 from qrowd.errors import InputError, RuleError
 from qrowd.io.plan_files import find_line, parsed_toml, table_at
@@ -63,6 +63,7 @@ def complaints(plan: Plan) -> Iterator[Complaint]:
         _platform,
         entry,
         mail,
+        _prolific,
     )
     for part in parts:
         yield from part(plan)
@@ -252,6 +253,13 @@ def entry(plan: Plan) -> Iterator[Complaint]:
             shape = ""
         if not name or not shape:
             yield Complaint.of("platform.shapes", "office.plan.shapes", shape=repr(text))
+
+
+def _prolific(plan: Plan) -> Iterator[Complaint]:
+    try:
+        prolific_names(plan.prolific.names)
+    except RuleError as error:
+        yield Complaint.of("prolific.names", "office.plan.prolific.names", problem=str(error))
 
 
 def mail(plan: Plan) -> Iterator[Complaint]:

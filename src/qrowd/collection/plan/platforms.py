@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -185,6 +185,36 @@ PRESETS = {
         ),
     )
 }
+
+#: what Prolific calls things that its public documentation was not seen to name
+PROLIFIC_NAMES = {
+    "code.failed": "FAILED_CHECK",  # types of completion codes, by outcome
+    "code.screened-out": "SCREENED_OUT",
+    "code.no-work": "OTHER",
+    "return": "RETURN",  # the transition by which somebody is asked to return a submission
+    "account": "users/me/",
+    "account.currency": "currency_code",
+    "study.currency": "presentment_currency_code",
+    "studies": "studies/",
+    "submissions": "studies/{study}/submissions/",
+    "submission.participant": "participant_id",
+    "submission.bonuses": "bonus_payments",
+    "payment.amount": "amount",
+    "event.submission": "resource_id",
+    "event.state": "status",
+    "event.participant": "participant_id",
+    "event.study": "study_id",
+}
+
+
+def prolific_names(changed: Sequence[str]) -> dict[str, str]:
+    """What Prolific calls things, with what a plan says instead, as ours=theirs."""
+    given = {name: theirs for name, _, theirs in (text.partition("=") for text in changed)}
+    for name, theirs in given.items():
+        if name not in PROLIFIC_NAMES or not theirs:
+            known = ", ".join(PROLIFIC_NAMES)
+            raise RuleError("bad-value", f"{name!r} is none of {known}, or has no name there")
+    return PROLIFIC_NAMES | given
 
 
 def provider_of(section: Platform) -> Provider:

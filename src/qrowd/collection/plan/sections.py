@@ -386,6 +386,34 @@ class Platform:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Prolific:
+    """`[prolific]`: the study that is made of this plan at Prolific, and what it costs there."""
+
+    description: str = param(
+        "", "what participants read before they come; the instructions, if empty"
+    )
+    project: str = param("", "the project that the study is made in; the account's usual one")
+    fee: float = param(
+        0.333,
+        "the platform's fee, as a share of rewards and bonuses; look at your invoice",
+        at_least=0,
+        at_most=2,
+    )
+    tax: float = param(0.2, "tax on that fee, as a share of it", at_least=0, at_most=1)
+    settle_minutes: float = _time(
+        10,
+        "minutes",
+        "how long a bonus of whose payment no answer was seen may take to show, before it counts "
+        "as not paid",
+    )
+    names: tuple[str, ...] = param(
+        (),
+        "what the platform calls things, as ours=theirs, where it is not as `campaign prolific "
+        "--help` says: its documentation was not seen to name them",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Releasing:
     """`[release]`: what a release holds, and what its datasheet says."""
 
@@ -439,6 +467,7 @@ class Plan:
     techniques: Techniques = field(default_factory=Techniques)
     people: People = field(default_factory=People)
     platform: Platform = field(default_factory=Platform)
+    prolific: Prolific = field(default_factory=Prolific)
     release: Releasing = field(default_factory=Releasing)
     mail: Mail = field(default_factory=Mail)
     text: str = ""

@@ -16,7 +16,7 @@ from qrowd.collection.database.schema import assignment, worker
 from qrowd.collection.database.states import VALID
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.gold import named_grades
-from qrowd.collection.publishing.export import assessor_names, export
+from qrowd.collection.publishing.export import assessor_names, export, read_exported
 from qrowd.data.collected import Collected, qrels_of
 from qrowd.errors import RuleError
 from qrowd.io.judgements import read_judgements
@@ -42,7 +42,7 @@ def collected(work: Work) -> Collected:
         scale, answers = work.plan.scale.scale, check_answers(work, folder)
         key = check_grades(work, folder)
         return Collected(
-            judgements=read_judgements(folder / "judgements.tsv", scale=scale),
+            judgements=read_exported(folder, work.plan),
             gold=read_qrels(folder / "gold.qrels") if rows["gold.qrels"] else None,
             answers=read_judgements(answers, scale=scale) if len(answers) else None,
             key=qrels_of(key) if key else None,

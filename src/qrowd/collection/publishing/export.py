@@ -18,7 +18,7 @@ import contextlib
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -52,8 +52,9 @@ from qrowd.collection.database.store import Work
 from qrowd.collection.judging.gold import named_grades
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.given import NOTHING, Given, Merger
+from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
-from qrowd.data.scale import Scale
+from qrowd.data.sample import Choice
 from qrowd.io.atomic import write, written
 from qrowd.io.judgements import read_judgements
 from qrowd.io.qrels import read_qrels
@@ -131,7 +132,7 @@ def export(
             rows[file] = len(grades)
     about = None
     if merge is not None and rows["judgements.tsv"]:
-        merged = _merged(target, merge, work.plan.scale.scale)
+        merged = _merged(target, merge, work.plan)
         about = {"method": merged.fit.method, "choice": merged.fit.choice}
         names = dict.fromkeys(("merged.qrels", "probabilities.tsv"), len(merged.pairs))
         told = [f"{name}{PROVENANCE}" for name in names if merged.provenance is not None]
@@ -167,8 +168,16 @@ def _opened(path: Path, header: Sequence[str]) -> Iterator[TextIO]:
         yield file
 
 
-def _merged(folder: Path, merge: Merger, scale: Scale) -> Merged:
-    crowd = read_judgements(folder / "judgements.tsv", scale=scale)
+def read_exported(folder: Path, plan: Plan) -> Judgements:
+    """The judgements of an export, which know how documents were chosen."""
+    crowd = read_judgements(folder / "judgements.tsv", scale=plan.scale.scale)
+    if plan.next.pick == "even":
+        return crowd
+    return replace(crowd, choice=Choice.of_votes(crowd, plan.next.least))
+
+
+def _merged(folder: Path, merge: Merger, plan: Plan) -> Merged:
+    crowd = read_exported(folder, plan)
     has_gold = (folder / "gold.qrels").stat().st_size > 0
     given = Given(gold=read_qrels(folder / "gold.qrels")) if has_gold else NOTHING
     merged = merge.fit(crowd, given)

@@ -106,7 +106,8 @@ def agreement_section(quality: Quality, command: str = "") -> Section:
     )
     caption = f"Agreement of assessors, with {percent(agreed.level)} intervals over {over}"
     columns = {name: values for name, values in agreed.table().items() if name != "se"}
-    return Section("Agreement", (about, Table(caption, columns, command=command)))
+    notes = map(Note, map(sentence, agreed.notes))
+    return Section("Agreement", (about, Table(caption, columns, command=command), *notes))
 
 
 def checks_section(quality: Quality) -> Section:

@@ -132,8 +132,8 @@ def unjudged_section(unjudged: Unjudged) -> Section:
         return Section(title, (Prose(f"All documents among the systems' first {TOP} are judged."),))
     about = Prose(
         f"Documents among the first {TOP} of each topic that nobody judged, neither machine nor "
-        "human: they count as not relevant. Beside them is how the system's score under the "
-        "machine's labels would change if all of its own had the highest grade "
+        "human: they count as not relevant. Beside them is how much the system's score under the "
+        "machine's labels would rise at most if some of its own had the highest grade "
         f"({unjudged.highest})."
     )
     columns: dict[str, list[Any]] = {

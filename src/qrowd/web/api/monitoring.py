@@ -135,13 +135,18 @@ def watches(request: Request) -> bool:
 
 
 def is_local(request: Request) -> bool:
-    """Whether a request comes from this machine and through no proxy, which would be on it, too."""
+    """Whether a request comes from this machine and through no proxy, which would be on it, too.
+
+    A proxy that adds no header is known where it speaks HTTP/1.0, as nginx does by default; whoever
+    watches speaks 1.1.
+    """
     try:
         near = ipaddress.ip_address(request.client.host if request.client else "").is_loopback
     except ValueError:
         return False
     asked = request.url.hostname in ("localhost", "127.0.0.1", "::1")
-    return near and asked and not any(name in request.headers for name in FORWARDED)
+    passed_on = any(name in request.headers for name in FORWARDED)
+    return near and asked and not passed_on and request.scope["http_version"] != "1.0"
 
 
 # --- routes ---------------------------------------------------------------------------------------

@@ -93,6 +93,7 @@ class Own(BaseModel):
     ask_again: bool
     unsettled: int
     owed: int
+    settled: int
     batches: list[Batch]
     messages: list[Letter]
     appeals: list[Appeal]
@@ -173,6 +174,7 @@ def own_page(worker: Worker) -> dict[str, Any]:
             "ask_again": row.ask_again_at is not None,
             "unsettled": ledger.unsettled(work, worker.worker),
             "owed": ledger.unsettled(work, worker.worker, ("owed",)),
+            "settled": ledger.paid_out(work, worker.worker),
             "batches": [
                 _batch(
                     batch,

@@ -12,6 +12,7 @@
     /drafts/KEY/gold/grade         documents to grade, which become gold   own_gold
     /campaigns/NAME                on track or not; coverage               live
         /money                     what is owed, a payout file and back    money
+        /prolific                  the study at Prolific, and its webhooks  prolific
         /qualification             a test that people take elsewhere       qualification
         /people/before             people of an earlier campaign           panel
         /quality /systems /gold    what jobs found, check questions        quality

@@ -33,6 +33,32 @@ function wordsOf(element) {
   return element.dataset.means ?? element.textContent.trim();
 }
 
+// A case waits for its document; what the server cannot show may be decided all the same.
+function isEarly() {
+  return reader.state === "loading" || reader.state === "lost";
+}
+
+async function wait(opened) {
+  allowAnswers();
+  await opened;
+  allowAnswers();
+}
+
+function allowAnswers() {
+  const isAllowed = !isEarly();
+  for (const each of main.querySelectorAll(".case-bar button")) {
+    each.setAttribute("aria-disabled", String(!isAllowed));
+  }
+  if (isAllowed) tell("");
+}
+
+// Above the answers, until there is nothing to tell.
+function tell(text) {
+  const note = document.getElementById("unsent");
+  note.textContent = text;
+  note.hidden = !text;
+}
+
 async function mount() {
   const place = document.getElementById("reader");
   const named = keyed().map((each) => [
@@ -43,7 +69,8 @@ async function mount() {
   keys.listen({});
   showKeys();
   place.replaceChildren(reader.root);
-  await reader.open(documentAt(place.dataset), place.dataset.passages);
+  reader.onAgain = (open) => wait(open());
+  await wait(reader.open(documentAt(place.dataset), place.dataset.passages));
   if (!place.isConnected) return; // another case has come
   const pressed = keyed().map((each) => [each.dataset.act, () => each.click()]);
   keys.listen({
@@ -103,8 +130,7 @@ async function go(address, options) {
     announce(`${news} ${heading.textContent}`.trim());
     mount();
   } catch {
-    announce(t("expert.unsent"));
-    document.getElementById("unsent").hidden = false;
+    tell(t("expert.unsent"));
   } finally {
     isBusy = false;
   }
@@ -112,7 +138,10 @@ async function go(address, options) {
 
 main.addEventListener("submit", (event) => {
   event.preventDefault();
-  if (reader.state === "loading") return; // nothing is said of what is not there yet
+  if (event.target.matches(".case-bar") && isEarly()) {
+    tell(t("early"));
+    return;
+  }
   const body = new URLSearchParams(new FormData(event.target, event.submitter));
   go(event.target.action, { method: "POST", body });
 });

@@ -2,10 +2,11 @@
 
 import { call } from "./api.js";
 import { announce, button, closeDialog, h, mainButton, openDialog, show } from "./dom.js";
-import { askAgainBox, fact, failedChecks, whomToAsk } from "./screens.js";
+import { askAgainBox, batchesLeft, fact, failedChecks, whomToAsk } from "./screens.js";
 import { about, has, money, problem, t, time } from "./texts.js";
 
 const PENDING = new Set(["active", "finished", "submitted"]);
+const COLUMNS = ["own.when", "own.what", "own.state", "own.pay"];
 
 export async function showOwnPage() {
   const [me, ahead] = await Promise.all([call("GET", "/me"), call("GET", "/ahead")]);
@@ -19,7 +20,8 @@ export async function showOwnPage() {
       "dl.facts",
       about.pay || me.unsettled ? fact("own.owed", money(me.owed)) : null,
       about.pay || me.unsettled ? fact("own.promised", money(reserved)) : null,
-      me.out ? null : fact("facts.left", String(ahead.batches)),
+      me.settled ? fact("own.settled", money(me.settled)) : null,
+      me.out ? null : batchesLeft(ahead),
     ),
     me.out ? null : h("div.actions", h("a.button.main", { href: back }, t("own.back"))),
     me.out ? screenedOut(me.out) : null,
@@ -36,11 +38,15 @@ function screenedOut(out) {
     "section",
     h("h2", t("own.out")),
     h("p", out.failed.length ? failedChecks(out.failed) : t("own.out.organiser")),
-    out.pay === null ? null : h("p", t("own.out.pay", { pay: money(out.pay) })),
+    out.pay === null ? null : h("p", payOfLast(out.pay)),
     out.appealed ? h("p", t("own.out.appealed")) : null,
     out.can_appeal ? h("p", t("own.out.appeal")) : null,
     out.can_appeal ? h("div.actions", mainButton(t("appeal"), appealScreenOut)) : null,
   );
+}
+
+function payOfLast(pay) {
+  return pay ? t("own.out.pay", { pay: money(pay) }) : t("own.out.unpaid");
 }
 
 function appealScreenOut() {
@@ -54,11 +60,13 @@ function payOf({ state, pay, earned }) {
   return has(`pay.${state}`) ? t(`pay.${state}`) : money(0);
 }
 
-function batchRow(batch) {
+// Why it does not count is in a row of its own: a column of it would be too narrow on a phone.
+function batchRows(batch) {
   const state = `state.${batch.state}`;
   const appeal = () =>
     askWords(t("appeal.words"), (text) => call("POST", `/batches/${batch.key}/appeal`, { text }));
-  return h(
+  const { failed } = batch;
+  const row = h(
     "tr",
     h("td", time(batch.leased_at)),
     h("td", t(`kind.${batch.kind}`)),
@@ -67,18 +75,20 @@ function batchRow(batch) {
       has(state) ? t(state) : batch.state,
       " ",
       batch.can_appeal ? button(t("appeal"), appeal, { class: "small" }) : null,
-      batch.failed.length ? h("p.quiet", failedChecks(batch.failed)) : null,
     ),
     h("td.n", payOf(batch)),
   );
+  if (!failed.length) return [row];
+  return [row, h("tr.why", h("td.quiet", { colspan: COLUMNS.length }, failedChecks(failed)))];
 }
 
 function batches(me) {
   const title = t("own.batches");
   if (!me.batches.length) return h("section", h("h2", title), h("p", t("own.none")));
-  const columns = ["own.when", "own.what", "own.state", "own.pay"];
-  const heads = columns.map((name) => h("th", { scope: "col" }, t(name)));
-  const table = h("table", h("thead", h("tr", heads)), h("tbody", me.batches.map(batchRow)));
+  const heads = COLUMNS.map((name) =>
+    h(name === "own.pay" ? "th.n" : "th", { scope: "col" }, t(name)),
+  );
+  const table = h("table", h("thead", h("tr", heads)), h("tbody", me.batches.flatMap(batchRows)));
   return h(
     "section",
     h("h2", title),

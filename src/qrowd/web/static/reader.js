@@ -126,8 +126,9 @@ function passagePattern(passage) {
 }
 
 export class Reader {
-  // The style sheet knows these names: "reader" alone, "left" and "right" of a pair.
-  constructor(name = "reader") {
+  // The style sheet knows these names: "reader" alone, "left" and "right" of a pair; `label` is
+  // the name that it has for screen readers.
+  constructor(name = "reader", label = t("document")) {
     this.name = name;
     this.title = h("h2.doc-title", { id: `${name}-title` });
     this.page = h("article.page", { tabindex: 0, "aria-labelledby": `${name}-title` });
@@ -166,7 +167,7 @@ export class Reader {
     );
     this.root = h(
       "section.reader",
-      { "aria-label": t("document") },
+      { "aria-label": label },
       h("div.reader-top", this.title, tools),
       this.originalNote,
       this.page,
@@ -251,7 +252,8 @@ export class Reader {
     open();
   }
 
-  // Whether there is something to see: of pictures, the first one has come.
+  // Whether there is something to see: of pictures, the first one has come. One that did not come
+  // for want of a network is not broken, and this throws.
   async isInPlace() {
     if (this.page.querySelector(".unseeable")) return false;
     const picture = this.page.querySelector(".photo, .leaf img");
@@ -262,7 +264,10 @@ export class Reader {
         picture.addEventListener("error", done);
       });
     }
-    return picture.naturalWidth > 0;
+    if (picture.naturalWidth > 0) return true;
+    const { ok, status } = await fetch(picture.src);
+    if (!ok) throw Object.assign(new Error("no picture"), { status });
+    return false;
   }
 
   fill() {

@@ -19,6 +19,10 @@ export function fact(name, value) {
   return h("div", h("dt", t(name)), h("dd", value));
 }
 
+export function batchesLeft({ batches }) {
+  return h("div", h("dt", t("facts.left", { n: batches })), h("dd", String(batches)));
+}
+
 // `ahead`: what only those know who have come in.
 function facts(ahead = null) {
   const { pay, hourly, minutes_per_batch: minutes } = about;
@@ -28,7 +32,7 @@ function facts(ahead = null) {
     fact("facts.minutes", String(Math.max(1, Math.round(minutes)))),
     pay ? fact("facts.pay", money(pay)) : null,
     hourly ? fact("facts.hourly", money(hourly)) : null,
-    ahead ? fact("facts.left", String(ahead.batches)) : null,
+    ahead ? batchesLeft(ahead) : null,
   );
 }
 
@@ -103,12 +107,8 @@ function checkedWords(name) {
 function screenOutWords() {
   const { screen_out_pay: pay } = about;
   if (pay === null) return null;
-  return h(
-    "p",
-    about.pay
-      ? t("instructions.screen-out", { pay: money(pay) })
-      : t("instructions.screen-out.free"),
-  );
+  const words = pay ? "instructions.screen-out" : "instructions.screen-out.unpaid";
+  return h("p", t(about.pay ? words : "instructions.screen-out.free", { pay: money(pay) }));
 }
 
 // Kept as soon as it is ticked; what could not be kept is not shown as ticked.

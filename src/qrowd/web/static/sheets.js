@@ -28,7 +28,6 @@ function pieceOf([left, top, width, height, text], shape) {
 export function sheetOf(address, [width, height, pieces], index, n) {
   const name = t("page", { at: index + 1, n });
   const image = h("img", {
-    src: `${address}/${index + 1}`,
     width,
     height,
     alt: pieces.length ? "" : name,
@@ -36,5 +35,23 @@ export function sheetOf(address, [width, height, pieces], index, n) {
     decoding: "async",
   });
   const text = pieces.map((piece) => pieceOf(piece, height / width));
-  return h("figure.leaf", { "aria-label": name }, image, h("div.layer", text));
+  const sheet = h("figure.leaf", { "aria-label": name }, image, h("div.layer", text));
+  bring(image, `${address}/${index + 1}`, sheet);
+  return sheet;
+}
+
+// Without a network the text shows, until the picture has come after all.
+function bring(image, address, sheet) {
+  const note = h("p.note", t("page.lost"));
+  const again = () => image.isConnected && image.setAttribute("src", address);
+  image.addEventListener("load", () => {
+    sheet.classList.remove("lost");
+    note.remove();
+  });
+  image.addEventListener("error", () => {
+    sheet.classList.add("lost");
+    sheet.before(note);
+    addEventListener("online", again, { once: true });
+  });
+  image.src = address;
 }

@@ -48,7 +48,7 @@ export default class Preferences extends Way {
 
   // Below one another on a phone.
   draw({ set }) {
-    this.readers ??= ["left", "right"].map((name) => new Reader(name));
+    this.readers ??= ["left", "right"].map((name) => new Reader(name, t(`document.${name}`)));
     this.root ??= h(
       "div.sides",
       this.readers.map(({ root }) => root),

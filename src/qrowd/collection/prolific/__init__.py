@@ -1,0 +1,1 @@
+"""A study at Prolific: made, listened to, told what the campaign decided."""
