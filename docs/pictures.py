@@ -49,7 +49,6 @@ SOURCES = {
         "src/qrowd/web/static/ways/grades.js",
     ),
 }
-SCREEN = {"width": 1200, "height": 800}
 
 
 def main() -> int:
@@ -114,7 +113,7 @@ def photograph(folder: Path) -> None:
     chromium = os.environ.get("QROWD_CHROMIUM") or shutil.which("chromium")
     with sync_playwright() as playwright, serve_trial(folder / "trial") as site:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport=SCREEN)
+        page = browser.new_page(viewport={"width": 1200, "height": 800})
         page.goto((folder / "report.html").as_uri())
         page.screenshot(path=DOCS / "report.png")
         start(page, site.link)
