@@ -139,6 +139,7 @@ def test_corrected_scores_are_accessible(browser: Browser, tmp_path: Path) -> No
         expect(page.get_by_text("2 files were taken in")).to_be_visible()
         page.get_by_label("Measures").fill("P@10 AP")
         page.get_by_role("button", name="Work it out").click()
+        expect(page.get_by_text("It is being worked out in the background.")).to_be_visible()
         while tasks.run_one(served, settings.folder):
             pass
         found = {}

@@ -260,14 +260,13 @@ class Client:
             raise _UselessError(f"refused by the server: {status} {words}")
         if status != 200:
             raise self._no_use(f"the server answers {status}; see --endpoint")
+        self._answered = True
         if len(content) > _LARGEST:
             raise _UselessError("unreadable: a response of more than a megabyte", paid=True)
         try:
-            body = json.loads(content)
+            return json.loads(content)
         except (ValueError, RecursionError):
             raise _UselessError("unreadable: a response that is no JSON", paid=True) from None
-        self._answered = True
-        return body
 
     def _brief(self, error: Exception) -> str:
         text = str(error) or type(error).__name__
