@@ -69,9 +69,13 @@ def _outputs(source: str, names: dict[str, Any], where: str) -> list[dict[str, A
         data = {"image/png": picture}
         outputs.append({"output_type": "display_data", "data": data, "metadata": {}})
     if value is not None:
-        data = {"text/plain": str(value).splitlines(keepends=True)}
-        kind = {"output_type": "execute_result", "execution_count": None}
-        outputs.append({**kind, "data": data, "metadata": {}})
+        lines = str(value).splitlines(keepends=True)
+        kind: dict[str, Any] = {
+            "output_type": "execute_result",
+            "execution_count": None,
+            "metadata": {},
+        }
+        outputs.append({**kind, "data": {"text/plain": lines}})
     return outputs
 
 

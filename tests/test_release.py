@@ -72,3 +72,14 @@ def test_the_version_is_written_in_one_place() -> None:
     assert found == {VERSION, "CITATION.cff"}
     cited = re.findall(r"^version: (.*)$", (ROOT / "CITATION.cff").read_text("utf-8"), re.MULTILINE)
     assert cited == [qrowd.__version__]
+
+
+def test_the_papers_are_cited() -> None:
+    """Those that the documentation goes through item by item, by their first authors and years."""
+    (page,) = (ROOT / "docs").rglob("papers.md")
+    headings = re.findall(r"^## (\w+).* (\d{4}): ", page.read_text("utf-8"), re.MULTILINE)
+    assert len(headings) == 5
+    _, *cited = (ROOT / "CITATION.cff").read_text("utf-8").split("\n  - type: ")
+    first = [re.search(r"family-names: (\w+)", each) for each in cited]
+    years = [re.search(r"^ {4}year: (\d{4})$", each, re.MULTILINE) for each in cited]
+    assert [(a[1], b[1]) for a, b in zip(first, years, strict=True) if a and b] == headings

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 import qrowd as q
 from qrowd.cli import options as opt
-from qrowd.cli.output import say, show_json
+from qrowd.cli.output import save_pictures, say, show_json
 from qrowd.errors import UsageError, require_name
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ if TYPE_CHECKING:
 @opt.seed
 @opt.with_default("--title", default="Judgements of a crowd", part="out", help="Title of the page.")
 @opt.output_file("-o", "--output", default="report.html", show_default=True, help="Output file.")
+@opt.figures("Folder for the pictures of the page, as files of their own (SVG).")
 @opt.as_json
 @opt.quiet
 def command(
@@ -90,6 +91,7 @@ def command(
     probes: str | None,
     title: str,
     output: str,
+    figures: str | None,
     as_json: bool,
     **options: Any,  # parameters of `qrowd.study`, under its names
 ) -> None:
@@ -162,6 +164,8 @@ def command(
             files=_files(files, gold, given, runs),
         )
     q.save(page, output)
+    if figures:
+        save_pictures(page.pictures, figures)
     if as_json:
         show_json({"report": output})
     else:

@@ -112,6 +112,7 @@ def themed(svg: str, name: str) -> str:
     svg = re.sub(r'(href="#|url\(#)', rf"\1{name}-", svg)
     svg = _DIGITS.sub(lambda match: match[1] or match[0], svg)
     svg = _ALIKE.sub(_styled_once, svg)
+    svg = svg.replace("<svg", f'<svg data-name="{name}"', 1)
     return re.sub(r"\s*\n\s*", "\n", svg).strip()
 
 

@@ -16,7 +16,7 @@ from qrowd.errors import InputError
 from qrowd.quality.independence import Couples
 from qrowd.quality.people import quantity
 from qrowd.quality.suspicion import TYPES
-from qrowd.rendering import percent
+from qrowd.rendering import grouped, percent
 from qrowd.reporting.drawing import DASHED, INK, MARKERS, colour_of, drawn, panel_grid
 from qrowd.reporting.parts import Figure
 
@@ -170,6 +170,11 @@ def quantity_of(table: AssessorTable, level: float = 0.9, seed: int = 0) -> Figu
         axes = figure.subplots()
         axes.set_xscale("log")
         _mark_assessors(axes, number, good, np.full(len(number), 30.0), kinds)
+        # one, two and five of each power of ten: more would run into each other
+        ticks = [int(n * 10**power) for power in range(7) for n in (1, 2, 5)]
+        inside = [tick for tick in ticks if number.min() <= tick <= number.max()]
+        axes.set_xticks(inside, [grouped(tick) for tick in inside])
+        axes.minorticks_off()
         axes.set(xlabel="judgements", ylabel=found.column)
         axes.grid()
         _assessor_legend(axes)

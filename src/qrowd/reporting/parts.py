@@ -16,6 +16,7 @@ from qrowd.rendering import DIGITS, cell, digits_of, grouped
 
 UNKNOWN = "–"
 _BACKTICKS = re.compile(r"`([^`]+)`")
+_NAME = re.compile(r'<svg data-name="([^"]*)"')
 
 
 class Shown(NamedTuple):
@@ -66,6 +67,12 @@ class Figure(Part):
     svg: str
     alt: str
     caption: str
+
+    @property
+    def name(self) -> str:
+        """What it was drawn as; no other picture of a page has this name."""
+        match = _NAME.search(self.svg)
+        return match[1] if match else ""
 
 
 @dataclass(frozen=True)
@@ -219,6 +226,15 @@ class Report:
         """The page inside a frame, for a notebook."""
         page = html.escape(self.to_html(), quote=True)
         return f'<iframe srcdoc="{page}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
+    @property
+    def pictures(self) -> dict[str, Figure]:
+        """Its pictures by their names."""
+        shown: dict[str, Figure] = {}
+        for part in (part for section in self.sections for part in section.parts):
+            each = part.parts if isinstance(part, Group) else (part,)
+            shown |= {figure.name: figure for figure in each if isinstance(figure, Figure)}
+        return shown
 
     def to_html(self) -> str:
         """The page."""
