@@ -123,7 +123,7 @@ def cell(name: str, row: str, column: str) -> str:
             f"{name}: {len(found)} rows have {row!r}, {columns.count(column)} columns are called "
             f"{column!r}; there are {', '.join(columns)}"
         )
-    return found[0][columns.index(column)]
+    return str(found[0][columns.index(column)])
 
 
 def markdown(name: str) -> str:

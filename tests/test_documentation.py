@@ -81,7 +81,9 @@ def test_each_option_of_a_command_is_on_its_page() -> None:
     for path, verb, context in generate.verbs():
         names = [record[0].split()[0].rstrip(",") for record in generate._records(verb, context)]
         page = pages.get(path.split()[0])
-        missing += [(path, name) for name in names if page and f"`{name}" not in page]
+        missing += [
+            (path, name) for name in names if page and f"`{generate._cell(name)}" not in page
+        ]
     assert missing == []
 
 
