@@ -6,6 +6,7 @@ what somebody waits from a save that is done to the next document: in qrowd with
 after the last one also the batch's end and the next batch (its page asks for a document while the
 one before it is read; here all are asked for when they are wanted). Signing in and each one's
 first vote are before the clock; then they begin one after another within a moment of thought.
+After it, all save, and ask for the next document in the same moment.
 
 Each tool runs on this machine as its own command starts it, with its own database, alone. The
 peers come from environments of their own, which variables name; without, they are skipped:
@@ -388,6 +389,7 @@ class Seen:
     """What annotators saw; many threads append at once, which is safe."""
 
     next: list[float] = field(default_factory=list)  # seconds
+    at_once: list[float] = field(default_factory=list)  # seconds of "next", asked for by all
     save: list[float] = field(default_factory=list)  # seconds
     saved: list[float] = field(default_factory=list)  # when
     again: list[float] = field(default_factory=list)  # when
@@ -425,6 +427,28 @@ def annotate(
             seen.failed.append(str(problem))
             annotator.client.close()
         time.sleep(options.thought)
+
+
+def at_once(annotators: list[Annotator], seen: Seen) -> None:
+    """Everybody saves; then all ask for the next document in the same moment."""
+    ready = threading.Barrier(len(annotators))
+
+    def one(annotator: Annotator) -> None:
+        try:
+            annotator.save(0)
+        except (OSError, http.client.HTTPException, ValueError) as problem:
+            seen.failed.append(str(problem))
+        ready.wait()
+        try:
+            timed(seen.at_once, annotator.next)
+        except (OSError, http.client.HTTPException, ValueError) as problem:
+            seen.failed.append(str(problem))
+
+    threads = [threading.Thread(target=one, args=(annotator,)) for annotator in annotators]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 @dataclass(frozen=True)
@@ -479,6 +503,7 @@ def measure(tool: Tool, options: Options) -> Measured:
         client_cpu = time.process_time() - client_cpu
         for thread in threads:
             thread.join()
+        at_once(annotators, seen)
         after = tool.program.memory()
         for annotator in annotators:
             annotator.client.close()
@@ -519,6 +544,7 @@ def main(options: Options) -> None:
         "tool",
         "next p50/p99",
         "save p50/p99",
+        "next, all in one moment, p50/most",
         "saves a second",
         "CPU a save",
         f"documents above {options.votes} votes",
@@ -547,6 +573,7 @@ def print_row(table: Table, name: str, options: Options, problems: list[str]) ->
         tool.title,
         quantiles(got.seen.next),
         quantiles(got.seen.save),
+        quantiles(got.seen.at_once, 1.0),
         f"{got.saved / got.seconds:.1f}",
         f"{1000 * got.server_cpu / max(1, got.saved):.0f} ms",
         f"{crowded} of {judged}",
@@ -560,9 +587,9 @@ def print_row(table: Table, name: str, options: Options, problems: list[str]) ->
     problems += [f"{tool.title}: {times} times {problem[:70]}" for problem, times in failed]
 
 
-def quantiles(seconds: list[float]) -> str:
-    """The median and the 99th percentile, in milliseconds."""
-    return "/".join(f"{1000 * q:,.0f}" for q in np.quantile(seconds, (0.5, 0.99))) + " ms"
+def quantiles(seconds: list[float], last: float = 0.99) -> str:
+    """The median and a high percentile, in milliseconds."""
+    return "/".join(f"{1000 * q:,.0f}" for q in np.quantile(seconds, (0.5, last))) + " ms"
 
 
 if __name__ == "__main__":

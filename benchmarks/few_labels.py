@@ -46,7 +46,13 @@ from qrowd.budget.sampling_design import (
     systematic,
     variance_shares,
 )
-from qrowd.comparison.prediction_powered import Estimate, PairSample, topic_means, weighted_sums
+from qrowd.comparison.prediction_powered import (
+    EQUAL,
+    Estimate,
+    PairSample,
+    topic_means,
+    weighted_sums,
+)
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
@@ -510,14 +516,16 @@ class Steps:
         given = (estimate.effective >= FEWEST_EFFECTIVE) & ~np.isnan(half)
         given &= step.relevant(measure) >= FEWEST_RELEVANT
         error, freedom = (each[self.first, self.second] for each in estimate.couples())
-        apart = self.truth[self.first] - self.truth[self.second]
+        true = self.truth[:, None] - self.truth
+        true[np.abs(true) < EQUAL] = 0
+        apart = true[self.first, self.second]
         found = estimate.value[self.first] - estimate.value[self.second]
         sure = freedom >= 2 * FEWEST_EFFECTIVE
         claim = sure & (np.abs(found) > stdtrit(freedom, 0.975) * error)
         wrong = claim & (np.sign(found) != np.sign(apart))
         wide = np.where(sure, stdtrit(freedom, 0.95) * error, np.nan)
         by_table = estimate.told_apart(0.95)
-        missed = (by_table != 0) & (by_table != np.sign(self.truth[:, None] - self.truth))
+        missed = (by_table != 0) & (by_table != np.sign(true))
         near = self.near_by_table
         figures = {
             "given": given,

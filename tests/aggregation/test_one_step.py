@@ -185,4 +185,5 @@ def test_labels_as_they_could_be(made: q.Collection, machine: q.Merged) -> None:
         (grades.mean(axis=1) * (1 - grades.mean(axis=1))), machine.pairs.topic_starts[:-1]
     )
     assert np.median(by_topic.var(axis=1) / alone) > 1.5
-    assert (step.drawn(3, seed=1).dense == drawn.dense[:, :3]).all()
+    again = step.drawn(3, seed=1)
+    assert all((again.block(t, 0, 3) == drawn.block(t, 0, 3)).all() for t in range(8))

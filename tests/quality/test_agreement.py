@@ -233,6 +233,13 @@ def test_cohen_of_the_busiest_and_their_order() -> None:
     assert sorted(cohen(data).order()) == list(range(9))
 
 
+def test_a_coefficient_without_an_interval_says_its_value_alone() -> None:
+    crowd = qrowd.simulate("demo", seed=1).judgements
+    without, with_ends = (str(agreement(crowd, bootstrap=n)["raw"]) for n in (0, 50))
+    assert without == "0.649"
+    assert with_ends.startswith("0.649 [0.")
+
+
 def test_order_puts_alike_assessors_side_by_side() -> None:
     random = np.random.default_rng(0)
     one, two = random.integers(0, 2, (2, 80))

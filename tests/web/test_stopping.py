@@ -67,6 +67,42 @@ def wait_for(process: subprocess.Popen[str], *phrases: str) -> list[str]:
     return seen
 
 
+LOST = """
+import os, signal, sys, weakref
+from contextlib import nullcontext
+from pathlib import Path
+import uvicorn
+import qrowd.web.app
+from qrowd.web import server
+from qrowd.web.settings import Settings
+
+class Thing: ...
+
+def asked(_):
+    os.kill(os.getpid(), signal.SIGTERM)
+    for _ in range(1000): pass
+
+def make_app(settings):
+    thing = Thing()
+    watch = weakref.ref(thing, asked)
+    del thing
+    print("started")
+
+qrowd.web.app.make_app = make_app
+server.JobsProcess = lambda settings: nullcontext()
+uvicorn.run = lambda *_, **__: print("serves")
+server.serve(Settings.of_folder(Path(sys.argv[1])), "127.0.0.1", 0)
+"""
+
+
+def test_who_is_asked_to_end_while_starting_ends(tmp_path: Path) -> None:
+    """Python loses an exit that is raised in a callback of a weak reference."""
+    command = [sys.executable, "-c", LOST, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "started\n"
+    assert "Exception ignored" in done.stderr
+
+
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_a_request_under_way_is_answered(tmp_path: Path, processes: str) -> None:
     port = free_port()

@@ -76,6 +76,8 @@ def test_saves_of_many_annotators_are_stored_once(tool: str, tmp_path: Path) -> 
     got = measure(MAKERS[tool](tmp_path, options), options)
     assert got.seen.failed == []
     assert len(got.seen.again) == len(got.seen.saved) > 0
-    assert len(got.stored) == len(got.seen.saved) + options.annotators  # one before the clock
+    assert len(got.seen.at_once) == options.annotators
+    # one before the clock, one after it
+    assert len(got.stored) == len(got.seen.saved) + 2 * options.annotators
     assert got.twice == 0
     assert got.crowded(options.votes)[0] == 0

@@ -45,7 +45,8 @@ class Coefficient:
     se: float = np.nan
 
     def __str__(self) -> str:
-        return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+        ends = "" if np.isnan(self.low) else f" [{self.low:.3f}, {self.high:.3f}]"
+        return f"{self.value:.3f}{ends}"
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,14 @@ def serve(
     `proxies` are the addresses whose word is taken on whom a request comes from, and by https.
     """
     logs.set_up(settings.log_level, settings.log_format)
+    ending = Ending()
+
+    def end(*_: object) -> None:
+        ending.asked = True
+        sys.exit(0)
+
     # uvicorn ends on SIGTERM, then raises it again: the process for jobs has to be ended, too
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGTERM, end)
     open_store(settings.database, new=True).close()  # made once, before anybody asks
     # what uvicorn logs of requests, and of sockets that stay open, has their whole addresses
     quiet = {"log_config": None, "access_log": False, "ws": "none", "server_header": False}
@@ -67,7 +73,10 @@ def serve(
         if processes == 1:
             from qrowd.web.app import make_app
 
-            uvicorn.run(make_app(settings), **options)
+            app = make_app(settings)
+            # an exit is lost that is raised in a callback of a weak reference, while starting
+            if not ending.asked:
+                uvicorn.run(app, **options)
             return
         for field in _SHARED:
             os.environ[f"QROWD_{field.upper()}"] = str(getattr(settings, field))
@@ -80,7 +89,8 @@ def serve(
             timeout_worker_healthcheck=START_SECONDS,
             **options,
         )
-        Multiprocess(config, sockets=[listening_socket(config)]).run()
+        if not ending.asked:
+            Multiprocess(config, sockets=[listening_socket(config)]).run()
 
 
 class PatientProtocol(H11Protocol):
