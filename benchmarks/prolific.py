@@ -95,7 +95,7 @@ sets = 1
 preset = "prolific"
 places = 1000
 """
-FAST = 60  # times as fast as time is
+FAST = 40  # times as fast as time is
 FATES = (
     *("one batch",) * 10,
     *("two batches", "two batches", "screened out", "fails the test", "left out"),

@@ -111,16 +111,18 @@ class Client:
 
     def get(self, path: str) -> Any:
         """What stands at a path."""
-        return self._called("GET", path, None)
+        return self._called("GET", path, None, self.tries)
 
-    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def send(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, tries: int = 0
+    ) -> Any:
         """Have something done, at most once."""
-        return self._called(method, path, body)
+        return self._called(method, path, body, tries or self.tries)
 
-    def _called(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
+    def _called(self, method: str, path: str, body: Mapping[str, Any] | None, tries: int) -> Any:
         problem: CallError = LaterError("it was not tried")
         wait: float | None
-        for attempt in range(self.tries):
+        for attempt in range(tries):
             try:
                 return self._once(method, path, body)
             except LaterError as error:
@@ -129,7 +131,7 @@ class Client:
                 if method != "GET":
                     raise
                 problem, wait = error, None
-            if attempt + 1 < self.tries:
+            if attempt + 1 < tries:
                 self.wait(min(LONGEST_WAIT, pause(attempt) if wait is None else wait))
         raise problem
 
