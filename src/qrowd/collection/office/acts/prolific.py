@@ -169,6 +169,7 @@ class TakeStudy(StudyAct):
     """Take over a study that was made by hand at Prolific, and leads to this campaign."""
 
     name = "take study"
+    on = ()
     command = f"{COMMAND} DATABASE study --take ID"
     subject = "study"
     adds = False
