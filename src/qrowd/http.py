@@ -10,7 +10,6 @@ Whoever dies after `send`, or gets a `LostError`, does not know whether the serv
 from __future__ import annotations
 
 import json
-import math
 import random
 import threading
 import time
@@ -31,7 +30,8 @@ _UNTOUCHED = 429  # a call that was turned away before it was looked at
 
 def pause(attempt: int) -> float:
     """Seconds until the next try, where the server does not say: longer from time to time."""
-    return min(LONGEST_WAIT, math.ldexp(0.5, attempt)) * random.uniform(0.5, 1)
+    seconds: float = min(LONGEST_WAIT, 0.5 * 2**attempt) * random.uniform(0.5, 1)
+    return seconds
 
 
 def asked_to_wait(headers: httpx.Headers) -> float | None:

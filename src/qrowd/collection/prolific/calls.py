@@ -116,7 +116,7 @@ def write(
     kind: str,
     about: schema.Submission | None = None,
     amount: int = 0,
-    **body: Any,
+    body: Mapping[str, Any] | None = None,
 ) -> int:
     """A call that waits; its number."""
     return work.insert(
@@ -125,7 +125,7 @@ def write(
         submission_id=about.id if about else None,
         worker_id=about.worker_id if about else None,
         amount=amount,
-        body=json.dumps(body),
+        body=json.dumps(body or {}),
         made_at=work.now,
         next_at=work.now,
     )
@@ -290,22 +290,25 @@ def _know_study(work: Work, body: Mapping[str, Any]) -> None:
     of = study_of(work)
     if of is None:
         return
-    columns = {
-        "platform_id": str(body.get("id", of.platform_id)),
-        "state": str(body.get("status", of.state))[:40],
-        "places": int(body.get("total_available_places", of.places)),
-        "reward": int(body.get("reward", of.reward)),
-    }
-    work.update(study, study.c.id == of.id, heard_at=work.now, **columns)
+    number, places = str(body.get("id", of.platform_id)), body.get("total_available_places")
+    work.update(
+        study,
+        study.c.id == of.id,
+        platform_id=number,
+        state=str(body.get("status", of.state))[:40],
+        places=int(places or of.places),
+        reward=int(body.get("reward", of.reward)),
+        heard_at=work.now,
+    )
     provider = provider_of(work.plan.platform)
     shapes = [f"{name}={shape}" for name, shape in provider.shapes.items()]
-    own = f"{provider.study}={columns['platform_id']}"
+    own = f"{provider.study}={number}"
     wanted = (*(text for text in shapes if not text.startswith(f"{provider.study}=")), own)
     keys: dict[str, Any] = {}
     if own not in work.plan.platform.shapes:
         keys["shapes"] = wanted
-    if columns["places"] > work.plan.platform.places:
-        keys["places"] = columns["places"]
+    if places and int(places) > work.plan.platform.places:
+        keys["places"] = int(places)
     if keys:
         _store_plan(work, rewritten(work.plan.text, "platform", keys))
 
@@ -506,12 +509,8 @@ def _found_out(
 
 def _is_it(body: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether a study in a list is the one that was to be made."""
-    same = body.get("internal_name") == wanted["internal_name"]
-    return (
-        same
-        and body.get("external_study_url", wanted["external_study_url"])
-        == (wanted["external_study_url"])
-    )
+    keys = ("internal_name", "external_study_url")
+    return all(body.get(key, wanted[key]) == wanted[key] for key in keys)
 
 
 def _found_submission(

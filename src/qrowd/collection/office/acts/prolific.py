@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import select
 
@@ -38,6 +38,7 @@ from qrowd.collection.record.act import Act, Consequence, Details, Stored
 from qrowd.collection.record.details import (
     Choice,
     Inside,
+    Kind,
     Line,
     Money,
     Number,
@@ -59,7 +60,7 @@ class StudyAct(Act):
 
     on = ("study",)
     adds = True
-    results = (("calls", Rows()),)
+    results: ClassVar[tuple[tuple[str, Kind], ...]] = (("calls", Rows()),)
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
@@ -115,7 +116,7 @@ class MakeStudy(StudyAct):
             places=places,
             made_at=work.now,
         )
-        return {"calls": [calls.write(work, STUDY, **body)], "plan": before}
+        return {"calls": [calls.write(work, STUDY, body=body)], "plan": before}
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
@@ -258,7 +259,7 @@ class RaisePlaces(StudyAct):
             )
         before = work.plan.platform.places
         store_plan(work, rewritten(work.plan.text, "platform", {"places": self.places}))
-        call = calls.write(work, PLACES, total_available_places=self.places)
+        call = calls.write(work, PLACES, body={"total_available_places": self.places})
         return {"calls": [call], "before": before}
 
     @staticmethod
@@ -290,8 +291,12 @@ class TellDecisions(StudyAct):
     def do(self, work: Work) -> Details:
         decided = submissions.decisions(work)
         numbers = [calls.write(work, each.kind, each.submission, each.amount) for each in decided]
-        told = {
-            name: [each.submission.number or 0 for each in decided if each.kind == kind]
+        told: Details = {
+            name: [
+                each.submission.number
+                for each in decided
+                if each.kind == kind and each.submission.number  # some never came in
+            ]
             for name, kind in (
                 ("approved", APPROVE),
                 ("screened_out", SCREEN_OUT),
@@ -301,17 +306,18 @@ class TellDecisions(StudyAct):
         before, wanted = work.plan.platform.places, submissions.places_wanted(work)
         if wanted > made_study(work).places and not _places_open(work):
             store_plan(work, rewritten(work.plan.text, "platform", {"places": max(wanted, before)}))
-            numbers.append(calls.write(work, PLACES, total_available_places=wanted))
+            numbers.append(calls.write(work, PLACES, body={"total_available_places": wanted}))
+            told["before"] = before
         if not numbers:
             raise RuleError("conflict", "there is nothing to tell Prolific")
-        return {"calls": numbers, "before": before, **told}
+        return {"calls": numbers, **told}
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
         StudyAct.undo(work, stored)
-        store_plan(
-            work, rewritten(work.plan.text, "platform", {"places": stored["before"] or None})
-        )
+        if "before" in stored:
+            keys = {"places": stored["before"] or None}
+            store_plan(work, rewritten(work.plan.text, "platform", keys))
 
     def foretell(self, work: Work) -> Consequence:
         decided = submissions.decisions(work)
@@ -374,8 +380,8 @@ class RejectSubmission(StudyAct):
     def do(self, work: Work) -> Details:
         calls.refuse_odd_reason(self.category, self.message)
         row = self._submission(work)
-        body = {"message": self.message.strip(), "rejection_category": self.category}
-        return {"calls": [calls.write(work, REJECT, row, **body)]}
+        said = {"message": self.message.strip(), "rejection_category": self.category}
+        return {"calls": [calls.write(work, REJECT, row, body=said)]}
 
     def _submission(self, work: Work) -> Submission:
         made_study(work)
