@@ -337,6 +337,12 @@ def _handler(platform: Platform) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(content)
 
+        def finish(self) -> None:
+            """Whoever had this connection has ended; its port may be another's next."""
+            with platform.lock:
+                platform.waits.pop(self.client_address, None)
+            super().finish()
+
         do_GET = do_POST = do_PATCH = _answer  # noqa: N815
 
         def log_message(self, format: str, *args: Any) -> None:

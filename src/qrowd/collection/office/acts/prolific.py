@@ -58,7 +58,7 @@ _PLAN_KEYS = ("codes", "shapes", "places")
 class StudyAct(Act):
     """Something about the campaign's study."""
 
-    on = ("study",)
+    on: ClassVar[tuple[str, ...]] = ("study",)
     adds = True
     results: ClassVar[tuple[tuple[str, Kind], ...]] = (("calls", Rows()),)
 
