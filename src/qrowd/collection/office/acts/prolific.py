@@ -49,6 +49,7 @@ from qrowd.collection.record.details import (
     detail,
 )
 from qrowd.errors import RuleError
+from qrowd.texts import Text
 
 MOST_PLACES = 10**6
 COMMAND = "qrowd campaign prolific"
@@ -68,6 +69,13 @@ class StudyAct(Act):
             raise RuleError(
                 "conflict", "some of it was told to Prolific already; the rest is taken back"
             )
+
+
+def _with_fee(work: Work, asked: Consequence, amount: int) -> Consequence:
+    """A question with the platform's fee on what it would be told to pay."""
+    rules, pay = work.plan.prolific, work.plan.pay
+    fee = pay.shown(round(amount * rules.fee * (1 + rules.tax)))
+    return replace(asked, price=Text("office.prolific.price.fee", fee=fee))
 
 
 def _plan_before(work: Work) -> Details:
@@ -126,7 +134,7 @@ class MakeStudy(StudyAct):
     def foretell(self, work: Work) -> Consequence:
         contract.refuse_odd_plan(work)
         pay = work.plan.pay
-        return self.ask(
+        asked = self.ask(
             work,
             "follows",
             "cost",
@@ -135,6 +143,7 @@ class MakeStudy(StudyAct):
             n=self.places or work.plan.platform.places,
             fee=fee_words(work),
         )
+        return replace(asked, price=Text("office.prolific.price.draft"))
 
 
 def _forget_study(work: Work, stored: Stored) -> None:
@@ -238,8 +247,9 @@ class PublishStudy(StudyAct):
 
     def foretell(self, work: Work) -> Consequence:
         of, pay = made_study(work), work.plan.pay
-        most = pay.shown(round(of.reward * of.places))
-        return self.ask(work, "follows", "cost", n=of.places, most=most, fee=fee_words(work))
+        most = of.reward * of.places
+        asked = self.ask(work, "follows", "cost", n=of.places, most=pay.shown(most))
+        return _with_fee(work, asked, most)
 
 
 class RaisePlaces(StudyAct):
@@ -272,8 +282,8 @@ class RaisePlaces(StudyAct):
     def foretell(self, work: Work) -> Consequence:
         of, pay = made_study(work), work.plan.pay
         more = max(0, self.places - of.places)
-        most = pay.shown(round(of.reward * more))
-        return self.ask(work, "follows", n=more, most=most, fee=fee_words(work))
+        most = of.reward * more
+        return _with_fee(work, self.ask(work, "follows", n=more, most=pay.shown(most)), most)
 
 
 class TellDecisions(StudyAct):
@@ -321,15 +331,15 @@ class TellDecisions(StudyAct):
 
     def foretell(self, work: Work) -> Consequence:
         decided = submissions.decisions(work)
-        amount = work.plan.pay.shown(sum(each.amount for each in decided))
+        amount = sum(each.amount for each in decided)
         more = max(0, submissions.places_wanted(work) - made_study(work).places)
         counts = {
             kind.replace("-", "_"): sum(each.kind == kind for each in decided)
             for kind in (APPROVE, SCREEN_OUT, RETURN)
         }
-        return self.ask(
-            work, "follows", "cost", **counts, amount=amount, more=more, fee=fee_words(work)
-        )
+        shown = work.plan.pay.shown(amount)
+        asked = self.ask(work, "follows", "cost", **counts, amount=shown, more=more)
+        return _with_fee(work, asked, amount)
 
 
 def _places_open(work: Work) -> bool:
@@ -359,8 +369,9 @@ class SendBonuses(StudyAct):
 
     def foretell(self, work: Work) -> Consequence:
         due = submissions.bonuses_due(work)
-        total = work.plan.pay.shown(sum(each.amount for each in due))
-        return self.ask(work, "follows", "cost", n=len(due), total=total, fee=fee_words(work))
+        amount = sum(each.amount for each in due)
+        total = work.plan.pay.shown(amount)
+        return _with_fee(work, self.ask(work, "follows", "cost", n=len(due), total=total), amount)
 
 
 class RejectSubmission(StudyAct):
