@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -160,6 +162,7 @@ def save_example_files(folder: Path) -> None:
         main(["campaign", "act", database, "bonus", "worker=1", "amount=100"])
         main(["campaign", "pay", database, "-o", str(folder / "payout.csv")])
         _save_crowd(folder)
+        _save_study(folder)
 
 
 def _save_tested_campaign(folder: Path) -> None:
@@ -208,6 +211,29 @@ def _save_crowd(folder: Path) -> None:
     phased = text.replace("[campaign]", '[campaign]\nmode = "hierarchy"', 1)
     (folder / "phases.toml").write_text(phased)
     main(["campaign", "new", str(folder / "phases.toml"), "-o", str(folder / "phases.db")])
+
+
+def _save_study(folder: Path) -> None:
+    """A campaign whose people come from Prolific: `study.db`."""
+    text = (folder / "plan.toml").read_text().replace('"EUR"', '"GBP"')
+    text += '\n[platform]\npreset = "prolific"\nplaces = 20\n'
+    (folder / "study.toml").write_text(text)
+    main(
+        ["campaign", "new", str(folder / "study.toml"), "-o", str(folder / "study.db"), "--launch"]
+    )
+
+
+@contextmanager
+def platform_of(line: str) -> Iterator[None]:
+    """A simulated Prolific for a command that calls it."""
+    if "campaign prolific " not in line:
+        yield
+        return
+    pytest.importorskip("httpx", reason="calls need the extra `serve`")
+    from benchmarks.prolific import Platform, serving
+
+    with serving(Platform()):
+        yield
 
 
 def skip_without_extras(line: str) -> None:

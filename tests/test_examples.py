@@ -16,7 +16,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.example_files import skip_without_extras
+from tests.example_files import platform_of, skip_without_extras
 
 import qrowd as q
 from qrowd.cli.main import main
@@ -64,7 +64,7 @@ def _type(line: str, capsys: pytest.CaptureFixture[str]) -> None:
         subprocess.run(["sh", "-c", line], check=True)
         return
     skip_without_extras(line)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), platform_of(line):
         warnings.simplefilter("ignore", q.errors.QrowdWarning)
         assert _exit_code(shlex.split(line)[1:]) == 0, f"{line}\n{capsys.readouterr().err}"
 

@@ -30,7 +30,8 @@ _UNTOUCHED = 429  # a call that was turned away before it was looked at
 
 def pause(attempt: int) -> float:
     """Seconds until the next try, where the server does not say: longer from time to time."""
-    return min(LONGEST_WAIT, 0.5 * 2**attempt) * random.uniform(0.5, 1)
+    seconds: float = min(LONGEST_WAIT, 0.5 * 2**attempt) * random.uniform(0.5, 1)
+    return seconds
 
 
 def asked_to_wait(headers: httpx.Headers) -> float | None:
@@ -111,16 +112,18 @@ class Client:
 
     def get(self, path: str) -> Any:
         """What stands at a path."""
-        return self._called("GET", path, None)
+        return self._called("GET", path, None, self.tries)
 
-    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def send(
+        self, method: str, path: str, body: Mapping[str, Any] | None = None, tries: int = 0
+    ) -> Any:
         """Have something done, at most once."""
-        return self._called(method, path, body)
+        return self._called(method, path, body, tries or self.tries)
 
-    def _called(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
+    def _called(self, method: str, path: str, body: Mapping[str, Any] | None, tries: int) -> Any:
         problem: CallError = LaterError("it was not tried")
         wait: float | None
-        for attempt in range(self.tries):
+        for attempt in range(tries):
             try:
                 return self._once(method, path, body)
             except LaterError as error:
@@ -129,7 +132,7 @@ class Client:
                 if method != "GET":
                     raise
                 problem, wait = error, None
-            if attempt + 1 < self.tries:
+            if attempt + 1 < tries:
                 self.wait(min(LONGEST_WAIT, pause(attempt) if wait is None else wait))
         raise problem
 

@@ -9,11 +9,11 @@ import pytest
 
 pytest.importorskip("httpx", reason="no client to call Prolific with")
 
+from benchmarks._campaign import made_material
 from benchmarks.prolific import (
     PLAN,
     Platform,
     come,
-    made_material,
     serving,
     with_test,
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
-from tests.example_files import skip_without_extras
+from tests.example_files import platform_of, skip_without_extras
 
 import qrowd as q
 from qrowd.cli import verbs
@@ -71,6 +71,7 @@ LINES = {
     "campaign invited": "campaign invited campaign.db",
     "campaign links": "campaign links campaign.db ann",
     "campaign pay": "campaign pay campaign.db",
+    "campaign prolific": "campaign prolific study.db study --address https://judge.example.org",
     "campaign review": "campaign review campaign.db",
     "campaign forget": "campaign forget campaign.db",
     "campaign robots": "campaign robots campaign.db --robots 2",
@@ -131,6 +132,7 @@ NO_OUTPUT = {
     "campaign import": "does something",
     "campaign move": "its target is an argument",
     "campaign next": "does something",
+    "campaign prolific": "does something",
     "campaign robots": "prints text",
     "campaign status": "prints text",
     "campaign upgrade": "does something",
@@ -220,7 +222,7 @@ def _option(path: str, flag: str) -> click.Option | None:
 
 def _run(line: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.chdir(folder)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), platform_of(line):
         warnings.simplefilter("ignore", q.errors.QrowdWarning)
         try:
             main(shlex.split(line))

@@ -504,8 +504,31 @@ def test_a_bonus_in_doubt_is_asked_about(
     assert calls.send_all(site.store, "tiny", client) == {"doubt": 1}
     assert calls.send_all(site.store, "tiny", client) == {"doubt": 1}  # too early to ask
     assert bonuses_of(platform, 1) == ([] if failure == "errs before" else [55])
-    site.clock.forward(11)
+    site.clock.forward(21)
     assert calls.send_all(site.store, "tiny", client) == {"done": 1}
+    assert bonuses_of(platform, 1) == [55]
+    assert settled(site) == 155
+
+
+def test_whoever_is_slow_pays_nothing_that_another_process_took_up(
+    site: Site, platform: Platform, client: Client
+) -> None:
+    with_bonus(site, platform, client)
+    slow, looks = calls.open_client(wait=lambda _: None), list[int]()
+
+    def get(path: str) -> Any:
+        """Half an hour passes meanwhile, and somebody else sends."""
+        if not looks:
+            looks.append(1)
+            site.clock.forward(30)
+            assert calls.send_all(site.store, "tiny", client) == {"later": 1}
+            site.clock.forward(2)
+            assert calls.send_all(site.store, "tiny", client) == {"done": 1}
+        return client.get(path)
+
+    slow.get = get  # type: ignore[method-assign]
+    with closing(slow):
+        calls.send_all(site.store, "tiny", slow)
     assert bonuses_of(platform, 1) == [55]
     assert settled(site) == 155
 
@@ -517,7 +540,7 @@ def test_a_bonus_that_was_given_by_hand_is_not_taken_for_ours(
     platform.people[f"{1:024x}"].bonuses.append((0.0, 70))
     platform.planned = [("/pay/", "errs before")]
     calls.send_all(site.store, "tiny", client)
-    site.clock.forward(11)
+    site.clock.forward(21)
     calls.send_all(site.store, "tiny", client)
     assert bonuses_of(platform, 1) == [70, 55]
 

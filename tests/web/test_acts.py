@@ -157,7 +157,7 @@ def test_a_new_act_in_the_interface(office: Server, praise: type[Act]) -> None:
     acts = described["properties"]["act"]["description"]
     assert "- POST /messages: `praise worker=N words=TEXT`. Say what a worker did well." in acts
     for name, act in all_acts().items():
-        command = ("choose next", "extend", "qualify people", "release")
+        command = ("choose next", "extend", "qualify people", "release", "take study")
         assert (act.usage() in acts) == (name not in command)
 
 
@@ -212,6 +212,8 @@ PLACES: dict[str, set[str]] = {
     "letters": set(),
     "doubt": set(),
     "digests": set(),
+    "study": set(),
+    "submission": set(),
 }
 
 

@@ -108,10 +108,13 @@ def test_from_no_study_to_a_bonus(office: Server, platform: Platform) -> None:
     assert send(office) == {"done": 2}  # and places for what is open
     act(office, "bonus", worker="1", amount="0.40")
     assert "w1 pay a bonus 0.40 GBP" in page(office)
-    assert "1 person is paid 0.40 GBP" in act(office, "send bonuses")
+    asked = act(office, "send bonuses")
+    assert "1 person is paid 0.40 GBP" in asked
+    assert "Prolific's fee, about 0.16 GBP, comes on top" in asked
     assert send(office) == {"done": 1}
     shown = page(office)
-    assert "1.40 GBP 0.40 GBP of it in bonuses" in shown
+    assert "1.40 GBP" in shown
+    assert "0.40 GBP of it in bonuses" in shown
     assert "There is nothing to tell" in shown
     record = words(desk(office, "organiser").get("/campaigns/tiny/acts"))
     assert "tell decisions" in record

@@ -67,6 +67,7 @@ RULES = {
         GET /reset
         GET /judge/{name}/original/{ticket}/{number}
         POST /api/campaigns/{name}/enter
+        POST /api/campaigns/{name}/prolific
         POST /api/join
         POST /api/set-up
         POST /api/sign-in
@@ -169,6 +170,7 @@ RULES = {
         GET /campaigns/{name}/gold
         GET /campaigns/{name}/hierarchy
         GET /campaigns/{name}/money
+        GET /campaigns/{name}/prolific
         GET /campaigns/{name}/quality
         GET /campaigns/{name}/systems
         GET /campaigns/{name}/workers

@@ -64,12 +64,15 @@ from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import erasure
 from qrowd.collection.office.acts.next_sets import NextSets
 from qrowd.collection.office.acts.people import Passed
+from qrowd.collection.office.acts.prolific import Made
 from qrowd.collection.office.acts.sets import contested_sets
 from qrowd.collection.people import entry, letters, topic_questions, workers
 from qrowd.collection.people.workers import leave, use_code
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow, QuestionRow
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import parse_plan
+from qrowd.collection.prolific import calls, contract, submissions
+from qrowd.collection.prolific.submissions import Heard
 from qrowd.collection.publishing.datasheet import Figures
 from qrowd.collection.publishing.export import export
 from qrowd.collection.publishing.imports import import_judgements
@@ -149,6 +152,18 @@ preset = "prolific"
 places = 20
 shapes = ["PROLIFIC_PID=p-[a-z]+", "STUDY_ID=.*", "SESSION_ID=.*"]
 codes = ["completed=C0MPLETE", "failed=F41LED"]
+"""
+STUDY = f"""
+[campaign]
+name = "{{name}}"
+seed = 5
+{BATCHES}
+{PAY}
+[platform]
+preset = "prolific"
+places = 20
+[prolific]
+names = ["return=RETURN"]
 """
 WRITTEN = f"""
 [campaign]
@@ -644,6 +659,60 @@ def acting(store: Store, clock: Clock) -> None:
     site.batch(site.worker("ann"))
 
 
+def studies(store: Store, clock: Clock) -> None:
+    """Studies at Prolific: one that is not made yet, one that was made by hand, one with people."""
+    address = "https://judge.example.org"
+    drafted = created(store, clock, STUDY.format(name="drafted"), material())
+    drafted.act("launch")
+    drafted.act("make study", address=address)
+    taken = created(store, clock, STUDY.format(name="taken"), material())
+    taken.act("launch")
+    body = {
+        "id": "5f01",
+        "status": "ACTIVE",
+        "external_study_url": f"{address}/judge/taken?PROLIFIC_PID=",
+        "completion_codes": [{"code": "D0NE", "code_type": "COMPLETED"}],
+        "total_available_places": 30,
+        "reward": 100,
+    }
+    taken.act("take study", made=Made(body))
+    taken.act("raise places", places=40)
+    studied(created(store, clock, STUDY.format(name="studied"), material(pool=12)))
+
+
+def studied(site: Stage) -> None:
+    """Submissions in every state, calls done, refused, in doubt and waiting."""
+    site.act("launch")
+    money = {"reward": 100, "screen_out": 20, "places": 20}
+    with site.store.write("studied") as work:
+        of = {"platform_id": "5f02", "state": contract.DRAFT, "address": "https://x/judge/studied"}
+        work.insert(metadata.tables["study"], made_at=work.now, **of, **money)
+    site.act("publish study")
+    calls_table = metadata.tables["platform_call"]
+    states = (
+        *(contract.APPROVED, contract.RETURNED, contract.TIMED_OUT, contract.AWAITING),
+        *(contract.AWAITING, contract.RESERVED, contract.REJECTED),
+    )
+    for at, state in enumerate(states):
+        name = f"{at:024x}"
+        if state != contract.RESERVED:
+            site.batch(site.worker(name, PROLIFIC_PID=name, SESSION_ID=f"s{at}"))
+        heard = Heard(f"s{at}", state, name)
+        site.work(submissions.hear_event, f"event-{at}", heard)
+    with site.store.write("studied") as work:
+        work.update(calls_table, calls_table.c.kind == "publish", state="done", attempts=1)
+        known = {row.platform_id: row for row in submissions.known(work)}
+        for number, state in (("s1", "sending"), ("s2", "refused")):
+            tried = {"state": state, "attempts": 1, "tried_at": work.now, "payment": "5f03"}
+            call = calls.write(work, contract.BONUS, known[number], 30)
+            work.update(calls_table, calls_table.c.id == call, problem="as it said", **tried)
+    reason = "You were asked to read each page and to say whether it is about the topic. " * 2
+    late = site.work(submissions.known)[3].number
+    site.act("reject submission", worker=late, category="LOW_EFFORT", message=reason)
+    site.act("tell decisions")
+    site.act("send bonuses")
+
+
 def contested(store: Store, clock: Clock) -> None:
     """People failed by gold that was wrong; their batches were checked again."""
     what = material(pool=20, gold_sets=3)
@@ -731,6 +800,7 @@ def fill(store: Store, clock: Clock) -> dict[str, str]:
         acting(store, clock)
         contested(store, clock)
         phases(store, clock)
+        studies(store, clock)
         peers(store, clock)
         beginnings(store, clock)
         return server(store, Path(made) / "server")

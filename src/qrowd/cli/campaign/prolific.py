@@ -32,7 +32,7 @@ DONE = {
     "refused": "{n} refused by Prolific; see `campaign prolific DB sync --json`",
     "later": "{n} put off, to be sent again: run this again in a minute",
     "doubt": "{n} in doubt: nobody knows whether they were taken; Prolific is asked about them "
-    "when this runs again, ten minutes from now at the earliest",
+    "when this runs again, twenty minutes from now at the earliest",
 }
 
 
@@ -90,8 +90,7 @@ def prolific(
 
     \b
     Examples:
-      qrowd campaign prolific campaign.db study --address https://judge.example.org
-      qrowd campaign prolific campaign.db sync --yes
+      qrowd campaign prolific study.db study --address https://judge.example.org
     """
     from qrowd.collection.prolific import calls
     from qrowd.collection.record import audit

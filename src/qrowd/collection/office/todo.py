@@ -178,7 +178,12 @@ def _forgetting(work: Work) -> Iterator[Need]:
 
 
 # notices about single workers: the page that answers several of them
-_GROUPED = {"gold-used-up": "/extend", "stopped": "/workers?state=stopped", "reviewed": "/workers"}
+_GROUPED = {
+    "gold-used-up": "/extend",
+    "stopped": "/workers?state=stopped",
+    "reviewed": "/workers",
+    "prolific-paid": "/prolific",
+}
 
 
 class _NewestNotice(Notice):

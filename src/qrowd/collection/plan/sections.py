@@ -401,10 +401,10 @@ class Prolific:
     )
     tax: float = param(0.2, "tax on that fee, as a share of it", at_least=0, at_most=1)
     settle_minutes: float = _time(
-        10,
+        20,
         "minutes",
         "how long a bonus of whose payment no answer was seen may take to show, before it counts "
-        "as not paid",
+        "as not paid; twenty minutes at least",
     )
     names: tuple[str, ...] = param(
         (),

@@ -8,7 +8,9 @@
 
 A call is marked before it is sent, and once more after the answer. Whoever dies in between leaves
 one of which nobody knows whether it was taken: the platform is asked. Of a bonus, the sum of
-bonuses that the platform knew of is written down before, so that the payment shows, or does not.
+bonuses that the platform knew of is written down before, so that the payment shows, or does not;
+and whoever is about to pay it claims it once more (`attempts`), so that nobody does who was slow
+and was given up by another process.
 """
 
 from __future__ import annotations
@@ -60,7 +62,7 @@ TOKEN_VARIABLE, API_VARIABLE = "QROWD_PROLIFIC_TOKEN", "QROWD_PROLIFIC_API"
 API = "https://api.prolific.com/api/v1/"
 WAITING, SENDING, DONE, REFUSED = "waiting", "sending", "done", "refused"
 LATER, DOUBT = "later", "doubt"  # of an outcome, beside done and refused
-DOUBT_AFTER = 10 * MINUTE  # longer than all tries of one call: nobody is sending it any more
+DOUBT_AFTER = 20 * MINUTE  # longer than all tries of one call: nobody is sending it any more
 PAUSES = (0, 1, 5, 15, 60)  # minutes until the next try, the last of them from then on
 AT_ONCE = 100  # bonuses of one payment
 MOST_PAGES = 1000
@@ -114,7 +116,7 @@ def write(
     kind: str,
     about: schema.Submission | None = None,
     amount: int = 0,
-    **body: Any,
+    body: Mapping[str, Any] | None = None,
 ) -> int:
     """A call that waits; its number."""
     return work.insert(
@@ -123,7 +125,7 @@ def write(
         submission_id=about.id if about else None,
         worker_id=about.worker_id if about else None,
         amount=amount,
-        body=json.dumps(body),
+        body=json.dumps(body or {}),
         made_at=work.now,
         next_at=work.now,
     )
@@ -288,22 +290,25 @@ def _know_study(work: Work, body: Mapping[str, Any]) -> None:
     of = study_of(work)
     if of is None:
         return
-    columns = {
-        "platform_id": str(body.get("id", of.platform_id)),
-        "state": str(body.get("status", of.state))[:40],
-        "places": int(body.get("total_available_places", of.places)),
-        "reward": int(body.get("reward", of.reward)),
-    }
-    work.update(study, study.c.id == of.id, heard_at=work.now, **columns)
+    number, places = str(body.get("id", of.platform_id)), body.get("total_available_places")
+    work.update(
+        study,
+        study.c.id == of.id,
+        platform_id=number,
+        state=str(body.get("status", of.state))[:40],
+        places=int(places or of.places),
+        reward=int(body.get("reward", of.reward)),
+        heard_at=work.now,
+    )
     provider = provider_of(work.plan.platform)
     shapes = [f"{name}={shape}" for name, shape in provider.shapes.items()]
-    own = f"{provider.study}={columns['platform_id']}"
+    own = f"{provider.study}={number}"
     wanted = (*(text for text in shapes if not text.startswith(f"{provider.study}=")), own)
     keys: dict[str, Any] = {}
     if own not in work.plan.platform.shapes:
         keys["shapes"] = wanted
-    if columns["places"] > work.plan.platform.places:
-        keys["places"] = columns["places"]
+    if places and int(places) > work.plan.platform.places:
+        keys["places"] = int(places)
     if keys:
         _store_plan(work, rewritten(work.plan.text, "platform", keys))
 
@@ -383,9 +388,32 @@ def _begin_bonuses(work: Work) -> list[KnownCall]:
     if gone:
         mine = platform_call.c.id.in_(gone)
         work.update(platform_call, mine, state=REFUSED, problem="so much is not owed any more")
-    part = [row for row in due if row.id not in gone][:AT_ONCE]
-    _begin(work, [row.id for row in part], payment="")
-    return part
+    numbers = [row.id for row in due if row.id not in gone][:AT_ONCE]
+    _begin(work, numbers, payment="")
+    return _as_now(work, numbers)
+
+
+def _as_now(work: Work, numbers: Sequence[int]) -> list[KnownCall]:
+    return work.rows(_calls(work).where(platform_call.c.id.in_(numbers)), KnownCall)
+
+
+def _still_ours(work: Work, part: Sequence[KnownCall]) -> list[KnownCall]:
+    """Of calls that are being sent, those that nobody else has taken up since."""
+    now = {row.id: row for row in _as_now(work, [row.id for row in part])}
+    return [
+        row
+        for row in part
+        if row.id in now and (now[row.id].state, now[row.id].attempts) == (SENDING, row.attempts)
+    ]
+
+
+def _claim(work: Work, part: Sequence[KnownCall], **columns: Any) -> list[KnownCall]:
+    """Take all of these calls up anew, or none where somebody else has one of them."""
+    if len(_still_ours(work, part)) < len(part):
+        return []
+    numbers = [row.id for row in part]
+    _begin(work, numbers, **columns)
+    return _as_now(work, numbers)
 
 
 def _end(work: Work, numbers: Sequence[int], outcome: str, problem: str = "") -> None:
@@ -481,12 +509,8 @@ def _found_out(
 
 def _is_it(body: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether a study in a list is the one that was to be made."""
-    same = body.get("internal_name") == wanted["internal_name"]
-    return (
-        same
-        and body.get("external_study_url", wanted["external_study_url"])
-        == (wanted["external_study_url"])
-    )
+    keys = ("internal_name", "external_study_url")
+    return all(body.get(key, wanted[key]) == wanted[key] for key in keys)
 
 
 def _found_submission(
@@ -509,7 +533,6 @@ def _found_submission(
 
 def _pay(store: Store, name: str | int, client: Client, part: Sequence[KnownCall]) -> str:
     """Bonuses that are marked, as one payment: prepared, written down, then paid."""
-    numbers = [row.id for row in part]
     try:
         with store.read(name) as work:
             request, names = _payment(work, part), names_of(work)
@@ -518,47 +541,55 @@ def _pay(store: Store, name: str | int, client: Client, part: Sequence[KnownCall
         payment, amount = str(answer["id"]), answer.get(names["payment.amount"])
     except RefusedError as error:
         if error.status in _NO_ACCESS:
-            _ended(store, name, numbers, LATER, str(error))
+            _ended_ours(store, name, part, LATER, str(error))
             raise _plainly(error, client) from None
-        return _ended(store, name, numbers, REFUSED, str(error))
+        return _ended_ours(store, name, part, REFUSED, str(error))
     except CallError as error:  # prepared perhaps, paid never
-        return _ended(store, name, numbers, LATER, str(error))
+        return _ended_ours(store, name, part, LATER, str(error))
     if amount is not None and round(float(amount)) != _total(part):
         problem = f"Prolific would pay {amount} for {_total(part)}; it was not told to"
-        return _ended(store, name, numbers, REFUSED, problem)
+        return _ended_ours(store, name, part, REFUSED, problem)
     with store.write(name) as work:
-        work.update_all(platform_call, "before", before)
-        mine = platform_call.c.id.in_(numbers)
-        work.update(platform_call, mine, payment=payment, tried_at=work.now)
-    return _pay_out(store, name, client, part, payment)
+        claimed = _claim(work, part, payment=payment)
+        if claimed:
+            work.update_all(platform_call, "before", before)
+    return _pay_out(store, name, client, claimed, payment) if claimed else LATER
 
 
 def _pay_out(
     store: Store, name: str | int, client: Client, part: Sequence[KnownCall], payment: str
 ) -> str:
-    """Have a payment done that is written down."""
-    numbers = [row.id for row in part]
+    """Have a payment done that was just claimed; one try, which is soon over."""
     try:
-        client.send("POST", f"bulk-bonus-payments/{quote(payment, safe='')}/pay/", {})
+        client.send("POST", f"bulk-bonus-payments/{quote(payment, safe='')}/pay/", {}, tries=1)
     except LaterError as error:
-        return _ended(store, name, numbers, LATER, str(error))
+        return _ended_ours(store, name, part, LATER, str(error))
     except RefusedError as error:
-        return _ended(store, name, numbers, REFUSED, str(error))
+        return _ended_ours(store, name, part, REFUSED, str(error))
     except LostError as error:
-        return _ended(store, name, numbers, DOUBT, str(error))
+        return _ended_ours(store, name, part, DOUBT, str(error))
     with store.write(name) as work:
         _paid(work, part)
     return DONE
 
 
+def _ended_ours(
+    store: Store, name: str | int, part: Sequence[KnownCall], outcome: str, problem: str
+) -> str:
+    with store.write(name) as work:
+        _end(work, [row.id for row in _still_ours(work, part)], outcome, problem)
+    return outcome
+
+
 def _paid(work: Work, part: Sequence[KnownCall]) -> None:
     """Bonuses that were paid, in the books too."""
-    for row in part:
+    ours = _still_ours(work, part)
+    for row in ours:
         assert row.worker_id is not None
         sums = {"bonuses": submission.c.bonuses + row.amount}
         work.update(submission, submission.c.id == row.submission_id, **sums)
         ledger.pay_out(work, row.worker_id, row.amount)
-    _end(work, [row.id for row in part], DONE)
+    _end(work, [row.id for row in ours], DONE)
 
 
 def _bonuses_seen(client: Client, row: KnownCall, names: Mapping[str, str]) -> int:
@@ -583,11 +614,10 @@ def _settle_doubts(
 ) -> None:
     """Ask about calls in doubt."""
     with store.write(name) as work:
-        names, doubted = names_of(work), in_doubt(work)
-        # nobody else asks about the same meanwhile
-        work.update(
-            platform_call, platform_call.c.id.in_([row.id for row in doubted]), tried_at=work.now
-        )
+        names, numbers = names_of(work), [row.id for row in in_doubt(work)]
+        again = {"attempts": platform_call.c.attempts + 1, "tried_at": work.now}
+        work.update(platform_call, platform_call.c.id.in_(numbers), **again)
+        doubted = _as_now(work, numbers)
     payments: dict[str, list[KnownCall]] = {}
     for row in doubted:
         if ended.is_set():
@@ -597,28 +627,42 @@ def _settle_doubts(
         else:
             tally[_found_out(store, name, client, row, "no answer", lost=True)] += 1
     for payment, part in payments.items():
-        if ended.is_set():
-            return
-        if not payment:  # it was never prepared, or nobody wrote down which it was
-            tally[_ended(store, name, [row.id for row in part], LATER, "no answer")] += len(part)
-            continue
-        try:
-            shown = [
-                row for row in part if _bonuses_seen(client, row, names) >= row.before + row.amount
-            ]
-        except CallError as error:
-            _ended(store, name, [row.id for row in part], DOUBT, str(error))
-            tally[DOUBT] += len(part)
-            continue
+        if not ended.is_set():
+            _settle_payment(store, name, client, part, payment, names, tally)
+
+
+def _settle_payment(
+    store: Store,
+    name: str | int,
+    client: Client,
+    part: Sequence[KnownCall],
+    payment: str,
+    names: Mapping[str, str],
+    tally: Counter[str],
+) -> None:
+    """Find out whether a payment was done; where nothing of it shows, have it done."""
+    if not payment:  # it was never prepared, or nobody wrote down which it was: it was not paid
+        tally[_ended_ours(store, name, part, LATER, "no answer")] += len(part)
+        return
+    try:
+        shown = [
+            row for row in part if _bonuses_seen(client, row, names) >= row.before + row.amount
+        ]
+    except CallError as error:
+        tally[_ended_ours(store, name, part, DOUBT, str(error))] += len(part)
+        return
+    with store.write(name) as work:
+        _paid(work, shown)
         rest = [row for row in part if row not in shown]
-        if not shown:  # the same payment again: never a second one for the same
-            tally[_pay_out(store, name, client, part, payment)] += len(part)
-            continue
-        with store.write(name) as work:
-            _paid(work, shown)
-            _end(work, [row.id for row in rest], LATER, "not paid with the others")
-        tally[DONE] += len(shown)
-        tally[LATER] += len(rest)
+        if shown:
+            ours = _still_ours(work, rest)
+            _end(work, [row.id for row in ours], LATER, "not paid with the others")
+        # the same payment again: never a second one for the same
+        claimed = [] if shown else _claim(work, part)
+    tally[DONE] += len(shown)
+    tally[LATER] += len(rest) if shown else 0
+    if claimed:
+        tally[_pay_out(store, name, client, claimed, payment)] += len(claimed)
 
 
 def refuse_odd_reason(category: str, message: str) -> None:

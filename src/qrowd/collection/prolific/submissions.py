@@ -302,7 +302,7 @@ def places_wanted(work: Work) -> int:
 def by_state(work: Work) -> dict[str, int]:
     """How many submissions are in each state, in the platform's order."""
     query = select(submission.c.state, func.count()).where(work.own(submission))
-    counts = dict(work.db.execute(query.group_by(submission.c.state)).all())
+    counts: dict[str, int] = dict(work.db.execute(query.group_by(submission.c.state)).all())
     return {state: counts[state] for state in ORDER if state in counts}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import select
 
@@ -38,6 +38,7 @@ from qrowd.collection.record.act import Act, Consequence, Details, Stored
 from qrowd.collection.record.details import (
     Choice,
     Inside,
+    Kind,
     Line,
     Money,
     Number,
@@ -48,6 +49,7 @@ from qrowd.collection.record.details import (
     detail,
 )
 from qrowd.errors import RuleError
+from qrowd.texts import Text
 
 MOST_PLACES = 10**6
 COMMAND = "qrowd campaign prolific"
@@ -57,9 +59,9 @@ _PLAN_KEYS = ("codes", "shapes", "places")
 class StudyAct(Act):
     """Something about the campaign's study."""
 
-    on = ("study",)
+    on: ClassVar[tuple[str, ...]] = ("study",)
     adds = True
-    results = (("calls", Rows()),)
+    results: ClassVar[tuple[tuple[str, Kind], ...]] = (("calls", Rows()),)
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
@@ -67,6 +69,13 @@ class StudyAct(Act):
             raise RuleError(
                 "conflict", "some of it was told to Prolific already; the rest is taken back"
             )
+
+
+def _with_fee(work: Work, asked: Consequence, amount: int) -> Consequence:
+    """A question with the platform's fee on what it would be told to pay."""
+    rules, pay = work.plan.prolific, work.plan.pay
+    fee = pay.shown(round(amount * rules.fee * (1 + rules.tax)))
+    return replace(asked, price=Text("office.prolific.price.fee", fee=fee))
 
 
 def _plan_before(work: Work) -> Details:
@@ -115,7 +124,7 @@ class MakeStudy(StudyAct):
             places=places,
             made_at=work.now,
         )
-        return {"calls": [calls.write(work, STUDY, **body)], "plan": before}
+        return {"calls": [calls.write(work, STUDY, body=body)], "plan": before}
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
@@ -125,7 +134,7 @@ class MakeStudy(StudyAct):
     def foretell(self, work: Work) -> Consequence:
         contract.refuse_odd_plan(work)
         pay = work.plan.pay
-        return self.ask(
+        asked = self.ask(
             work,
             "follows",
             "cost",
@@ -134,6 +143,7 @@ class MakeStudy(StudyAct):
             n=self.places or work.plan.platform.places,
             fee=fee_words(work),
         )
+        return replace(asked, price=Text("office.prolific.price.draft"))
 
 
 def _forget_study(work: Work, stored: Stored) -> None:
@@ -169,6 +179,7 @@ class TakeStudy(StudyAct):
     """Take over a study that was made by hand at Prolific, and leads to this campaign."""
 
     name = "take study"
+    on = ()
     command = f"{COMMAND} DATABASE study --take ID"
     subject = "study"
     adds = False
@@ -236,8 +247,9 @@ class PublishStudy(StudyAct):
 
     def foretell(self, work: Work) -> Consequence:
         of, pay = made_study(work), work.plan.pay
-        most = pay.shown(round(of.reward * of.places))
-        return self.ask(work, "follows", "cost", n=of.places, most=most, fee=fee_words(work))
+        most = of.reward * of.places
+        asked = self.ask(work, "follows", "cost", n=of.places, most=pay.shown(most))
+        return _with_fee(work, asked, most)
 
 
 class RaisePlaces(StudyAct):
@@ -257,7 +269,7 @@ class RaisePlaces(StudyAct):
             )
         before = work.plan.platform.places
         store_plan(work, rewritten(work.plan.text, "platform", {"places": self.places}))
-        call = calls.write(work, PLACES, total_available_places=self.places)
+        call = calls.write(work, PLACES, body={"total_available_places": self.places})
         return {"calls": [call], "before": before}
 
     @staticmethod
@@ -270,8 +282,8 @@ class RaisePlaces(StudyAct):
     def foretell(self, work: Work) -> Consequence:
         of, pay = made_study(work), work.plan.pay
         more = max(0, self.places - of.places)
-        most = pay.shown(round(of.reward * more))
-        return self.ask(work, "follows", n=more, most=most, fee=fee_words(work))
+        most = of.reward * more
+        return _with_fee(work, self.ask(work, "follows", n=more, most=pay.shown(most)), most)
 
 
 class TellDecisions(StudyAct):
@@ -289,8 +301,12 @@ class TellDecisions(StudyAct):
     def do(self, work: Work) -> Details:
         decided = submissions.decisions(work)
         numbers = [calls.write(work, each.kind, each.submission, each.amount) for each in decided]
-        told = {
-            name: [each.submission.number or 0 for each in decided if each.kind == kind]
+        told: Details = {
+            name: [
+                each.submission.number
+                for each in decided
+                if each.kind == kind and each.submission.number  # some never came in
+            ]
             for name, kind in (
                 ("approved", APPROVE),
                 ("screened_out", SCREEN_OUT),
@@ -300,29 +316,30 @@ class TellDecisions(StudyAct):
         before, wanted = work.plan.platform.places, submissions.places_wanted(work)
         if wanted > made_study(work).places and not _places_open(work):
             store_plan(work, rewritten(work.plan.text, "platform", {"places": max(wanted, before)}))
-            numbers.append(calls.write(work, PLACES, total_available_places=wanted))
+            numbers.append(calls.write(work, PLACES, body={"total_available_places": wanted}))
+            told["before"] = before
         if not numbers:
             raise RuleError("conflict", "there is nothing to tell Prolific")
-        return {"calls": numbers, "before": before, **told}
+        return {"calls": numbers, **told}
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
         StudyAct.undo(work, stored)
-        store_plan(
-            work, rewritten(work.plan.text, "platform", {"places": stored["before"] or None})
-        )
+        if "before" in stored:
+            keys = {"places": stored["before"] or None}
+            store_plan(work, rewritten(work.plan.text, "platform", keys))
 
     def foretell(self, work: Work) -> Consequence:
         decided = submissions.decisions(work)
-        amount = work.plan.pay.shown(sum(each.amount for each in decided))
+        amount = sum(each.amount for each in decided)
         more = max(0, submissions.places_wanted(work) - made_study(work).places)
         counts = {
             kind.replace("-", "_"): sum(each.kind == kind for each in decided)
             for kind in (APPROVE, SCREEN_OUT, RETURN)
         }
-        return self.ask(
-            work, "follows", "cost", **counts, amount=amount, more=more, fee=fee_words(work)
-        )
+        shown = work.plan.pay.shown(amount)
+        asked = self.ask(work, "follows", "cost", **counts, amount=shown, more=more)
+        return _with_fee(work, asked, amount)
 
 
 def _places_open(work: Work) -> bool:
@@ -352,8 +369,9 @@ class SendBonuses(StudyAct):
 
     def foretell(self, work: Work) -> Consequence:
         due = submissions.bonuses_due(work)
-        total = work.plan.pay.shown(sum(each.amount for each in due))
-        return self.ask(work, "follows", "cost", n=len(due), total=total, fee=fee_words(work))
+        amount = sum(each.amount for each in due)
+        total = work.plan.pay.shown(amount)
+        return _with_fee(work, self.ask(work, "follows", "cost", n=len(due), total=total), amount)
 
 
 class RejectSubmission(StudyAct):
@@ -373,8 +391,8 @@ class RejectSubmission(StudyAct):
     def do(self, work: Work) -> Details:
         calls.refuse_odd_reason(self.category, self.message)
         row = self._submission(work)
-        body = {"message": self.message.strip(), "rejection_category": self.category}
-        return {"calls": [calls.write(work, REJECT, row, **body)]}
+        said = {"message": self.message.strip(), "rejection_category": self.category}
+        return {"calls": [calls.write(work, REJECT, row, body=said)]}
 
     def _submission(self, work: Work) -> Submission:
         made_study(work)
