@@ -112,7 +112,8 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     options = ("--port", str(behind), "--address", address, "--proxy", "127.0.0.1")
     with started(str(tmp_path / "data"), *options) as process, subprocess.Popen(command) as proxy:
         wait_for(process, "Application startup complete.")
-        others = (f"http://127.0.0.1:{each}" for each in (plain, behind, bare))
+        here = "http://127.0.0.1"
+        others = f"{here}:{plain}", f"{here}:{behind}", f"{here}:{bare}"
         made_site = Site(address, *others, link, tmp_path, process)
         try:
             for _ in range(600):
