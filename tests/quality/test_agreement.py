@@ -152,7 +152,7 @@ def test_bootstrap_is_seeded_and_covers_the_value() -> None:
     first, again = agreement(data, seed=5), agreement(data, seed=5)
     other = agreement(data, seed=6)
     for name in COEFFICIENTS:
-        assert first[name] == again[name]
+        assert repr(first[name]) == repr(again[name])  # whose standard error may be NaN
         assert first[name].low < first[name].value < first[name].high
     assert first["raw"] != other["raw"]
 
@@ -272,7 +272,7 @@ def test_very_many_topics_have_the_same_values_without_intervals(
     monkeypatch.setattr("qrowd.quality.agreement.MOST_TOPICS", 6)
     monkeypatch.setattr("qrowd.quality.agreement._CELLS", 30)  # several blocks
     many = qrowd.agreement(crowd, per_topic=True, bootstrap=3)
-    assert many.overall == few.overall
+    assert repr(many.overall) == repr(few.overall)  # some have a standard error of NaN
     assert list(many.per_topic) == list(crowd.topics)
     for topic, values in few.per_topic.items():
         for name, value in values.items():
