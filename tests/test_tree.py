@@ -75,6 +75,8 @@ def committed() -> list[Path]:
             ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
         ).stdout
     except (OSError, subprocess.CalledProcessError):
+        listed = ""
+    if not listed:  # an sdist, perhaps in a folder that a checkout ignores
         pytest.skip("not a git checkout: cannot tell what is committed")
     return [ROOT / name for name in listed.split("\0") if name]
 

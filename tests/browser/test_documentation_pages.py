@@ -75,5 +75,7 @@ def test_axe_finds_nothing(address: str, page: Page) -> None:
 def test_search_finds_pages(address: str, page: Page) -> None:
     for words, place in SEARCHES.items():
         page.goto(address)
-        page.locator(".md-search__input").fill(words)
+        # the page asks at each key that is let go, once the index is there
+        expect(page.locator(".md-search-result__meta")).to_have_text("Type to start searching")
+        page.locator(".md-search__input").press_sequentially(words)
         expect(page.locator(f'.md-search-result__link[href*="{place}"]').first).to_be_attached()

@@ -44,8 +44,6 @@ from qrowd.web.next_sets import choose
 
 LONG = int(os.environ.get("QROWD_SOAK", "1"))
 WORKERS = st.integers(0, 3)
-_names = count(1)
-_storms = count(0)
 
 PLANS = (
     PLAN,
@@ -67,11 +65,13 @@ class Storm(RuleBasedStateMachine):
     store: Store
     clock: Clock
     seen: set[str]
+    names: Iterator[int]
+    storms: Iterator[int]
 
     def __init__(self) -> None:
         super().__init__()
-        self.number = next(_names)
-        text = PLANS[next(_storms) % len(PLANS)].replace('"tiny"', f'"storm {self.number}"')
+        self.number = next(self.names)
+        text = PLANS[next(self.storms) % len(PLANS)].replace('"tiny"', f'"storm {self.number}"')
         self.plan = parse_plan(text)
         create_campaign(self.store, self.plan, SMALL)
         self.site = Site(self.store, self.clock, self.plan.campaign.name)
@@ -127,7 +127,7 @@ class Storm(RuleBasedStateMachine):
             for document in shown.documents:
                 kind = chance.choices(("grade", "cannot-tell", "broken", "clear"), (9, 1, 1, 1))[0]
                 said = events.Said(
-                    key=f"{self.number}-{next(_names)}",
+                    key=f"{self.number}-{next(self.names)}",
                     place=shown.key,
                     kind=kind,
                     position=document.position,
@@ -148,7 +148,7 @@ class Storm(RuleBasedStateMachine):
                 grade = right if good else 2 - right
                 grades.append(grade)
                 said = events.Said(
-                    key=f"{self.number}-{next(_names)}",
+                    key=f"{self.number}-{next(self.names)}",
                     place=shown.key,
                     kind="grade",
                     position=document.position,
@@ -159,7 +159,7 @@ class Storm(RuleBasedStateMachine):
             if "ranking" in self.plan.way.kinds:
                 order = sorted(range(len(grades)), key=lambda at: -grades[at])
                 ranks = tuple(order.index(at) + 1 for at in range(len(grades)))
-                key = f"{self.number}-{next(_names)}"
+                key = f"{self.number}-{next(self.names)}"
                 said = events.Said(key=key, place=shown.key, kind="ranking", ranks=ranks)
                 self.tried(events.save, worker, said)
         if worker in self.offers:
@@ -286,7 +286,7 @@ class Storm(RuleBasedStateMachine):
 
     @rule()
     def extend(self) -> None:
-        name = f"new{next(_names)}"
+        name = f"new{next(self.names)}"
         more = CampaignRows(documents=[DocumentRow(name, b"x", "page 1")], pool=[("t0", name)])
         self.site.work(add, more)
 
@@ -303,7 +303,9 @@ class Storm(RuleBasedStateMachine):
 def storm(url: str) -> Iterator[type[Storm]]:
     clock = Clock()
     store = open_store(url, clock=clock, seed=7, new=True)
-    yield type("Storm", (Storm,), {"store": store, "clock": clock, "seen": set()})
+    # its own counters: the same storm whatever else this process has tested before
+    own = {"store": store, "clock": clock, "seen": set(), "names": count(1), "storms": count(0)}
+    yield type("Storm", (Storm,), own)
     store.engine.dispose()
 
 
