@@ -171,6 +171,20 @@ def test_a_difference_without_interval_says_why(made: q.Collection, machine: q.M
     )
 
 
+def test_a_column_has_its_own_name_where_the_machine_has_no_such_grade(
+    made: q.Collection, machine: q.Merged
+) -> None:
+    assert made.runs is not None
+    few = q.sample(machine, 150, "weight", runs=made.runs, measure=NAMES)
+    twice = q.Qrels(made.truth.pairs, np.asarray(made.truth.grade * 2, np.int8))
+    found = q.correct(made.runs, machine, few.labelled(twice), ["AP(rel=2)", "AP"])
+    graded, plain = str(found).split("\n\n")[:2]
+    assert graded.splitlines()[0].split()[-2:] == ["90%", "infAP"]
+    assert plain.splitlines()[0].endswith("machine only   infAP")
+    first = found.order("AP(rel=2)")[0]
+    assert graded.splitlines()[1].split()[-1] == f"{found.infap[0, first]:.4f}"
+
+
 def test_one_run_and_one_topic(made: q.Collection, machine: q.Merged) -> None:
     assert made.runs is not None
     few = q.sample(machine, 150, "weight", runs=made.runs).labelled(made.truth)
