@@ -343,6 +343,11 @@ def test_a_page_has_what_moved_and_what_nobody_judged(
     topic, first = moved.columns["topic"][0], moved.columns["system"][0]
     behind = next(move for move in contrast.moved if (move["run"], move["topic"]) == (first, topic))
     assert behind["documents"][0]["document"] in moved.columns["documents"][0]
+    assert tables[-1].columns == {
+        "measure": NAMES,
+        "pairs judged": list(contrast.labels_needed(0.02).values()),
+        "topics": list(contrast.topics_needed(0.02).values()),
+    }
     kept = np.ones(len(made.truth), np.bool_)
     top = made.runs.lists(0)[0][0, 0]  # the first document of the first run's first topic
     kept[made.truth.pairs.document_names == made.runs.documents.names[top]] = False
