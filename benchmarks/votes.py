@@ -12,7 +12,7 @@ while 90 % intervals are about this pool. systems: an expert's judgements until 
 of runs by AP is nearly that of all judgements (tau_AP .9), drawn by `couples` against rank by rank
 over all runs, both scored by the same model; with and without a tenth that is drawn uniformly.
 scores: 90 % intervals of runs' scores from that uniform part alone, after judgements were chosen to
-tell systems apart. Intervals of differences are over topics.
+tell systems apart. Intervals of differences are over topics, or the pairs of one.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ import qrowd as q
 from benchmarks._benchmark import Table, option, run
 from benchmarks._data import binary_crowd, dl21, folder, over_topics
 from qrowd.budget.decisions import FinalVote
+from qrowd.budget.votes import Pool, drawn
 from qrowd.data.arrays import Array, Floats, Grades
 
 MOST, RISK = 9, 0.2
@@ -82,7 +83,6 @@ def labels(options: Options) -> None:
     )
     for name in options.crowds:
         rows, gold = crowd(name, 6)
-        one = len(rows.topics) == 1
         loop = q.Loop(
             votes=6,
             randomisations=options.orders,
@@ -94,8 +94,10 @@ def labels(options: Options) -> None:
         curves = q.vote_by_vote(rows, gold, ["mv"], loop=loop)
         even, margin = (curves.mean(method) for method in curves.methods)
         gain, low, high = curves.gain(*reversed(curves.methods))
+        sure = [f"{g:+.3f} [{a:+.3f}, {b:+.3f}]" for g, a, b in zip(gain, low, high, strict=True)]
+        if len(rows.topics) == 1:
+            sure = over_pairs(rows, gold, loop)
         for at in range(1, 6):
-            sure = "(one topic)" if one else f"[{low[at]:+.3f}, {high[at]:+.3f}]"
             equal = float(np.interp(margin[at], np.maximum.accumulate(even), curves.votes))
             table.row(
                 name,
@@ -103,9 +105,25 @@ def labels(options: Options) -> None:
                 at + 1,
                 f"{even[at]:.3f}",
                 f"{margin[at]:.3f}",
-                f"{gain[at]:+.3f} {sure}",
+                sure[at],
                 f"{'more than ' if margin[at] > even.max() else ''}{equal:.1f}",
             )
+
+
+def over_pairs(rows: q.Judgements, gold: q.Qrels, loop: q.Loop) -> list[str]:
+    """The difference after each vote a pair, of one topic: with its interval over pairs."""
+    pool, share = Pool.of(rows, gold, loop.request), []
+    for pick in loop.picks:
+        how = loop.votes, loop.randomisations, loop.request, loop.seed, pick, loop.most
+        (topic,) = drawn(pool, *how)
+        hits = np.zeros((loop.votes, len(topic.pairs)))
+        for votes, copy in np.ndindex(loop.votes, loop.randomisations):
+            seen = slice(topic.taken(votes + 1)[copy])
+            pair, said = topic.document[copy, seen], topic.grade[copy, seen]
+            count = np.bincount(pair, minlength=len(topic.pairs))
+            hits[votes] += right(np.bincount(pair, said, len(count)), count, topic.truth)
+        share.append(hits / loop.randomisations)
+    return [over_topics(gain, np.arange(len(gain))) for gain in share[1] - share[0]]
 
 
 def change(options: Options) -> None:

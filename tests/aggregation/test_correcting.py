@@ -222,6 +222,16 @@ def test_topics_with_few_relevant_documents_have_no_interval() -> None:
     )
 
 
+def test_without_any_interval_only_the_reason_for_all_runs_is_told(made: q.Collection) -> None:
+    machine = q.get("mv").fit(made.judgements)
+    few = q.sample(machine, 20, seed=1)
+    alike = few.labelled(q.Qrels(few.pairs, np.ones(len(few), np.int8)))
+    found = q.correct(made.runs, machine, alike, "P@10")
+    assert [note for note in found.notes if "labels alone" not in note] == [
+        "P@10 has no intervals: from 20 human labels they held too little; judge 40 pairs"
+    ]
+
+
 def test_runs_with_few_labelled_pairs_have_no_interval() -> None:
     """100 labels of a large pool are five in a run's top ten: from human labels alone, intervals
     held .8, not .9.

@@ -9,6 +9,7 @@ import qrowd as q
 from qrowd.aggregation.one_step import OneStep, ScoredPool
 from qrowd.data.arrays import Floats
 from qrowd.data.sample import Sample
+from qrowd.evaluation.linear import pair_weights
 from qrowd.evaluation.measure import measures_of
 
 
@@ -84,6 +85,23 @@ def test_intervals_hold(made: q.Collection, machine: q.Merged, by: str) -> None:
         held += ((found.low <= expected) & (expected <= found.high))[known].tolist()
     assert len(held) > 20
     assert np.mean(held) > 0.75
+
+
+@pytest.mark.parametrize("name", ["P@10", "RBP"])
+def test_pairs_that_nobody_judged_are_in_the_error_of_a_difference(
+    made: q.Collection, machine: q.Merged, name: str
+) -> None:
+    """Also where hardly a sampled pair tells two runs apart."""
+    assert made.runs is not None
+    (measure,) = measures_of(name)
+    one, other = pair_weights(made.runs, machine.pairs, measure).toarray()[:2]
+    drawn = q.sample(machine, 200, seed=1)
+    alike = np.abs(one - other)[machine.pairs.locate(drawn.pairs)] == 0
+    few = Sample(drawn.pairs.select(alike), drawn.probability[alike], "random")
+    step = OneStep(made.runs, machine, few.labelled(made.truth.binary(1)))
+    p = step.labels.relevant
+    left = np.sqrt((np.square(one - other) * p * (1 - p)).sum() / 2)
+    assert step.of(measure).couples()[0][0, 1] >= left * (1 - 1e-9)
 
 
 def test_humans_may_use_more_grades_than_the_machine(made: q.Collection, machine: q.Merged) -> None:

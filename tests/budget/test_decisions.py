@@ -335,7 +335,7 @@ def test_with_all_judged_runs_have_their_scores_and_nothing_is_worth_anything(me
     scores = q.evaluate(made.runs, made.truth.binary(1), measure)
     assert couples.expected == pytest.approx(scores.values.mean(axis=-2).ravel(), abs=1e-12)
     assert (couples.worth == 0).all()
-    with pytest.raises(ParameterError, match="from 1 to 0"):
+    with pytest.raises(UsageError, match="can change a score any more"):
         couples.worklist(5)
 
 
@@ -389,6 +389,9 @@ def test_pairs_are_drawn_with_the_probabilities_that_are_written() -> None:
     assert np.abs(seen[often] / 300 - chance[often]).max() < 0.12
     assert (chance[drawn] > 0).all()
     assert "couples of runs are decided by AP" in couples.worklist(3).notes[0]
+    rest = couples.worklist(10**6)  # at most so many: all that can change a score
+    assert len(rest) == (couples.worth > 0).sum()
+    assert (rest.probability == 1).all()
 
 
 def test_systems_by_command_and_what_it_refuses(

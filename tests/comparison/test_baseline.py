@@ -171,6 +171,20 @@ def test_a_difference_without_interval_says_why(made: q.Collection, machine: q.M
     )
 
 
+def test_a_column_has_its_own_name_where_the_machine_has_no_such_grade(
+    made: q.Collection, machine: q.Merged
+) -> None:
+    assert made.runs is not None
+    few = q.sample(machine, 150, "weight", runs=made.runs, measure=NAMES)
+    twice = q.Qrels(made.truth.pairs, np.asarray(made.truth.grade * 2, np.int8))
+    found = q.correct(made.runs, machine, few.labelled(twice), ["AP(rel=2)", "AP"])
+    graded, plain = str(found).split("\n\n")[:2]
+    assert graded.splitlines()[0].split()[-2:] == ["90%", "infAP"]
+    assert plain.splitlines()[0].endswith("machine only   infAP")
+    first = found.order("AP(rel=2)")[0]
+    assert graded.splitlines()[1].split()[-1] == f"{found.infap[0, first]:.4f}"
+
+
 def test_one_run_and_one_topic(made: q.Collection, machine: q.Merged) -> None:
     assert made.runs is not None
     few = q.sample(machine, 150, "weight", runs=made.runs).labelled(made.truth)
@@ -329,6 +343,11 @@ def test_a_page_has_what_moved_and_what_nobody_judged(
     topic, first = moved.columns["topic"][0], moved.columns["system"][0]
     behind = next(move for move in contrast.moved if (move["run"], move["topic"]) == (first, topic))
     assert behind["documents"][0]["document"] in moved.columns["documents"][0]
+    assert tables[-1].columns == {
+        "measure": NAMES,
+        "pairs judged": list(contrast.labels_needed(0.02).values()),
+        "topics": list(contrast.topics_needed(0.02).values()),
+    }
     kept = np.ones(len(made.truth), np.bool_)
     top = made.runs.lists(0)[0][0, 0]  # the first document of the first run's first topic
     kept[made.truth.pairs.document_names == made.runs.documents.names[top]] = False

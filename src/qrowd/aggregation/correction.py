@@ -254,8 +254,9 @@ class _Correction:
                 f"{measure!r}: the machine's labels say nothing about the human ones in this "
                 "sample, so the estimate is that of the human labels alone"
             )
-        bounded = self._bounded(powered, measure, notes)
         why = why or self.design.unsure(measure)
+        # what is so of some runs need not be said where it is so of all of them
+        bounded = self._bounded(powered, measure, [] if why else notes)
         if why:
             notes.append(why)
             return [bounded[0], *nothing[:2], *alone, *nothing[:2]], None

@@ -17,9 +17,9 @@ $$\hat\theta_r = F_r + \sum_s (1 - \pi_s) C_{rs}, \qquad
 with $\pi_s$ the probability to be sampled, and $P_s$ learned without the pair's fold. $F$ is the
 mean over what is not known of the topics' effects (three points in each direction), and what that
 moves it by is taken for an error, too. The variance is the mean of that of the sample and of that
-which the probabilities imply. Where topics are a sample, too, it is that of the topics' own
-estimates, $F_{rt}$ and the corrections within each: what differs between topics is in it, and
-what labels leave open within them.
+which the probabilities imply, of a weighted sum for the very pairs that nobody judged. Where topics
+are a sample, too, it is that of the topics' own estimates, $F_{rt}$ and the corrections within
+each: what differs between topics is in it, and what labels leave open within them.
 """
 
 from __future__ import annotations
@@ -111,6 +111,12 @@ class ScoredPool:
             else:
                 total += measure.under(Random(ranked, self.scale, p[self._own(topic)], 0.0))
         return total / len(self._task.topics)
+
+    def spread(self, measure: Measure, p: Floats) -> Floats:
+        """The covariance of weighted sums, [run, run], where each pair's grade is drawn."""
+        weights, gains = self._weights(measure), pair_gains(measure, np.array(self.scale.grades))
+        each = p @ np.square(gains) - np.square(p @ gains)
+        return np.asarray((weights.multiply(each) @ weights.T).todense())
 
     def influence(self, measure: Measure, p: Floats, at: Array) -> Floats:
         """H[run, pair, grade]: how the grade of a pair of `at` moves a run's expected score."""
@@ -400,6 +406,11 @@ class OneStep:
         away = (moved - believed[:, :, None]) * np.sqrt(self._unseen * (left / chance**2)[:, None])
         flat = away.reshape(len(away), -1)
         implied = flat @ flat.T
+        if is_linear(
+            measure
+        ):  # by the pairs that are open themselves, not by sampled ones for them
+            flat = (away * np.sqrt(left)[:, None]).reshape(len(away), -1)
+            implied = flat @ flat.T + self._scored.spread(measure, self._mean)
         more = max(float(np.square(parts).sum() / max(np.trace(implied), 1e-300)), 1.0)
         aside = np.asarray(value - middle)
         if self.over_topics:

@@ -85,17 +85,17 @@ class Couples:
         )
 
     def worklist(self, number: int, seed: int = 0, even: float = EVEN) -> Worklist:
-        """Draw pairs to judge next, each with the probability that is written beside it.
+        """Draw so many pairs at most to judge next, each with its probability written beside it.
 
         `even` of the draws are spread evenly; where a part of the list is drawn uniformly
         (`with_uniform`), that does the same, and nothing else need be.
         """
         candidates = np.flatnonzero(self.worth > 0)
-        if not 1 <= number <= len(candidates):
-            raise ParameterError(
-                f"number must be from 1 to {len(candidates)}, the pairs that can still change a "
-                f"score; got {number}"
-            )
+        if number < 1:
+            raise ParameterError(f"number must be at least 1, got {number}")
+        if not len(candidates):
+            raise UsageError("no pair of the pool can change a score any more")
+        number = min(number, len(candidates))
         chance = probabilities(np.sqrt(self.worth[candidates]), number, even)
         drawn = systematic(chance, np.random.default_rng(seed))
         chosen, chance = candidates[drawn], chance[drawn]

@@ -276,9 +276,10 @@ def _wrong(
         )
     at = judgements.pairs.locate(gold.pairs)
     if len(at) < FEWEST or (at < 0).any():
+        strange = int((at < 0).sum())
         raise UsageError(
             f"how many labels are wrong is told by at least {FEWEST} gold pairs, all of them of "
-            f"the pool: got {len(at)}, {int((at < 0).sum())} of them not in it"
+            f"the pool: got {len(at)}{f', {strange} of them not in it' if strange else ''}"
         )
     sure = 1 - final.at(final.divided, yes, votes)
     design = np.stack([np.ones(len(sure)), logit(np.clip(sure, 0.5, 1 - 1e-6)), relevant], axis=1)

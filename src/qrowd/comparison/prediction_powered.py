@@ -475,6 +475,8 @@ class Corrected(Readable, Scores):
         def ends(low: float, high: float) -> str:
             return "" if np.isnan(low) else between(low, high)
 
+        beside = {"machine only": self.machine[m], "infAP": self.infap[m]}
+        beside = {name: known for name, known in beside.items() if not np.isnan(known).all()}
         rows = []
         for at in self.order(self.measures[m]):
             best, worst = self.place_low[m, at], self.place_high[m, at]
@@ -486,15 +488,14 @@ class Corrected(Readable, Scores):
                     "" if np.isnan(best) else f"{best:.0f} to {worst:.0f}",
                     float(self.human[m, at]),
                     ends(self.human_low[m, at], self.human_high[m, at]),
-                    *([] if np.isnan(self.machine[m]).all() else [float(self.machine[m, at])]),
-                    *([] if np.isnan(self.infap[m]).all() else [float(self.infap[m, at])]),
+                    *(float(known[at]) for known in beside.values()),
                 ]
             )
         level = percent(self.level)
         if self.method == "human":
             return aligned([self.measures[m], "estimate", level, "places"], [r[:4] for r in rows])
-        beside = ["human only", level, "machine only", "infAP"][: len(rows[0]) - 4]
-        return aligned([self.measures[m], self.method, level, "places", *beside], rows)
+        header = [self.measures[m], self.method, level, "places", "human only", level, *beside]
+        return aligned(header, rows)
 
     def order(self, measure: str = "") -> Array:
         """The runs' codes from the best place down."""

@@ -19,6 +19,7 @@ from qrowd.rendering import percent
 from qrowd.reporting import figures
 from qrowd.reporting.parts import UNKNOWN, Matrix, Part, Prose, Section, Shown, Table
 
+_NOTABLE = 0.02  # a difference that people would notice
 _MOST = 30  # systems in the matrix
 _INFORMED = (
     "First the systems' rankings were used as further evidence of relevance (`inform`): what many "
@@ -121,7 +122,24 @@ def contrast_section(contrast: Contrast) -> Section:
             moved["difference"] = [Shown(text, float(text)) for text in moved["difference"]]
             title = f"Topics that moved most by {name}, of the first systems above"
             tables.append(Table(title, {"system": moved.pop("run")} | moved, words=words))
-    return Section(f"Systems against {contrast.baseline}", (about, *tables))
+    return Section(f"Systems against {contrast.baseline}", (about, *tables, _needed(contrast)))
+
+
+def _needed(contrast: Contrast) -> Table:
+    """What more labels or topics would buy."""
+    labels = {} if contrast.over == "topics" else contrast.labels_needed(_NOTABLE)
+    topics, names = contrast.topics_needed(_NOTABLE), contrast.measures
+    columns: dict[str, list[Any]] = {"measure": list(names)}
+    for name, needed in ((f"{contrast.unit}s judged", labels), ("topics", topics)):
+        if needed:
+            columns[name] = [needed.get(measure, "unknown") for measure in names]
+    words = {
+        f"{contrast.unit}s judged": "that make every interval above so narrow; now "
+        f"{contrast.labels} are",
+        "topics": "that show such a difference with power .8; take it for the least",
+    }
+    title = f"Labels or topics that would show differences of {_NOTABLE:g}"
+    return Table(title, columns, words={name: words[name] for name in columns if name in words})
 
 
 def unjudged_section(unjudged: Unjudged) -> Section:
