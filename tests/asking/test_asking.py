@@ -188,10 +188,10 @@ def test_a_server_that_takes_few_at_a_time_answers_all(tmp_path: Path) -> None:
         return grade(1)
 
     with serving(judge) as server, Journal(tmp_path / "j") as journal:
-        session = Session([GRADED], about([f"{at}" for at in range(24)]), journal)
-        assert session.ask(server.url, replace(QUICK, at_once=24)) == ""
+        session = Session([GRADED], about([f"{at}" for at in range(10)]), journal)
+        assert session.ask(server.url, replace(QUICK, at_once=10)) == ""
         assert set(outcome(session).values()) == {(1, "")}
-        assert server.asked.total() > 24 * QUICK.tries
+        assert server.asked.total() > 10 * QUICK.tries
 
 
 def test_the_longest_wait_that_a_server_asks_for_holds(tmp_path: Path) -> None:
@@ -629,6 +629,10 @@ BAD_PROMPTS = {
     "bad scale": (
         "+++\nscale=[1,0]\nanswer=['grade']\n+++\n{{ document.text }}",
         "the grades of scale go up",
+    ),
+    "high grade": (
+        "+++\nscale=[0,200]\nanswer=['grade']\n+++\n{{ document.text }}",
+        "grades lie between -127 and 127",
     ),
     "bad key": ("+++\nscal=[0,1]\n+++\n{{ document.text }}", "no key 'scal'; did you mean scale"),
     "kind": ("+++\nscale='0 1'\n+++\n{{ document.text }}", "scale = '0 1' is of another kind"),
