@@ -349,6 +349,7 @@ def test_conger_of_two_is_cohen() -> None:
     ("weights", "message"),
     [
         ("cubic", "weights must be one of"),
+        (((1, 0), (0,)), r"weights must be 5 rows of 5 numbers"),
         (((1, 0), (0, 1)), r"weights must be 5 rows of 5 numbers .* the grades 1 2 3 4 5"),
         (np.full((5, 5), 0.5), "be 1 for equal grades"),
     ],

@@ -259,11 +259,12 @@ def weights_of(wanted: str | Sequence[Sequence[float]] | Array, grades: Array) -
     """How far each two grades agree, from 0 to 1 (Gwet 2014); own ones are checked."""
     size = len(grades)
     if not isinstance(wanted, str):
-        own = np.asarray(wanted, np.float64)
+        lengths = {np.size(row) for row in wanted}
+        own = np.asarray(wanted, np.float64) if len(lengths) == 1 else np.empty((0, 0))
         if own.shape != (size, size) or not np.array_equal(own, own.T):
             raise ParameterError(
                 f"weights must be {size} rows of {size} numbers that mirror each other, as there "
-                f"are the grades {' '.join(map(str, grades))}; got the shape {own.shape}"
+                f"are the grades {' '.join(map(str, grades))}"
             )
         if not ((own >= 0) & (own <= 1)).all() or not (np.diag(own) == 1).all():
             raise ParameterError("weights must lie between 0 and 1, and be 1 for equal grades")
