@@ -420,7 +420,7 @@ def pair_agreement(
     chance = np.where(np.isfinite(top), np.exp(belief - np.where(np.isfinite(top), top, 0)), 0.0)
     consistency = over(chance[np.arange(len(vote)), vote], chance.sum(axis=1), 0.0)
     shares = over(counts, counts.sum(axis=1)[:, None], 0.0)
-    uncertainty = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)
+    uncertainty = 0.0 - (shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)  # no -0
     grades = np.array(judgements.scale.grades)[vote]
     return Pairwise(judgements.pairs, counts.sum(axis=1), grades, consistency, uncertainty)
 
