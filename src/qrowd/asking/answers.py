@@ -51,7 +51,9 @@ def read_answer(body: Any, prompt: Prompt) -> Answer:
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, Mapping) else None
     if not isinstance(first, Mapping) or not isinstance(message, Mapping):
-        return Answer(missing="unreadable: no message in it", **known)
+        error = body.get("error")  # some gateways answer 200 all the same
+        more = f", but {' '.join(str(error).split())[:_SHOWN]!r}" if error else ""
+        return Answer(missing=f"unreadable: no message in it{more}", **known)
     content, ended = message.get("content"), first.get("finish_reason")
     if isinstance(content, list):  # parts, as some servers have it
         content = "".join(
