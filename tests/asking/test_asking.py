@@ -706,6 +706,18 @@ def test_no_key_gets_into_a_file(
     assert "letters that no key has" in capsys.readouterr().err
 
 
+def test_a_limit_that_is_reached_says_how_to_go_on(
+    pool: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(lambda body, n: grade(1)) as server:
+        for most, more in ((5, 5), (5, 0), (9, 4)):
+            before = len(server.bodies)
+            main(line(pool, "--endpoint", server.url, "--most", f"{most}"))
+            said = f"{most} questions were asked (--most); with a higher limit the same command"
+            assert said in capsys.readouterr().err
+            assert len(server.bodies) == before + more
+
+
 def test_what_was_paid_is_saved_where_the_server_stops(pool: Path) -> None:
     def judge(body: Body, n: int) -> Reply:
         return grade(1) if len(server.bodies) < 5 else Reply({"error": "no credit"}, 402)
