@@ -246,6 +246,8 @@ def test_judgements_by_name_and_number(made: q.Collection) -> None:
     topic = crowd.topics.names[0]
     assert list(crowd[topic].topics) == [topic]
     assert list(made.gold[topic].topics) == [topic]
+    belief = q.merge(crowd, "mv")
+    assert list(belief[topic].topics) == list(belief.soft()[topic].topics) == [topic]
     rows = list(crowd)
     assert len(rows) == len(crowd)
     assert rows[0] == crowd[0] == tuple(crowd.to_polars().row(0)[:4])

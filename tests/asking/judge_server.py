@@ -64,6 +64,11 @@ TROUBLES: dict[str, tuple[Callable[[int], Reply], int | None, str]] = {
     "no json": (lambda n: Reply(b'{"choices": [{'), None, "unreadable: a response that is no"),
     "list": (lambda n: Reply([1, 2]), None, "unreadable: no JSON object"),
     "nothing": (lambda n: Reply({"choices": []}), None, "unreadable: no message"),
+    "error in 200": (
+        lambda n: Reply({"error": {"message": "no provider"}}),
+        None,
+        "unreadable: no message in it, but \"{'message': 'no provider'}\"",
+    ),
     "deep": (lambda n: Reply(b"[" * 100_000), None, "unreadable: a response that is no JSON"),
     "large": (lambda n: said("x" * 3_000_000), None, "unreadable: a response of more than"),
     "refusal": (lambda n: said(None, message={"refusal": "no"}), None, "refused"),

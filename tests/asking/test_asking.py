@@ -40,6 +40,7 @@ from qrowd.asking.questions import Item, Judge, Price, items
 from qrowd.asking.session import Session
 from qrowd.cli.main import main
 from qrowd.errors import DataWarning, InputError, UsageError
+from qrowd.io.save import save_table
 
 QUICK = Limits(at_once=8, tries=2, seconds=30)
 GRADED = Judge("made", read_prompt("graded"), Price(1.0, 2.0))
@@ -173,6 +174,56 @@ def test_answers_of_which_none_can_be_read_are_not_paid_to_the_end(tmp_path: Pat
                 ):
                     session.ask(server.url, replace(QUICK, at_once=at_once))
                 assert 20 <= len(outcome(session)) < 20 + at_once
+
+
+def test_a_server_that_takes_few_at_a_time_answers_all(tmp_path: Path) -> None:
+    """Being turned away uses up no try while others are answered."""
+    answered = [0.0]
+
+    def judge(body: Body, n: int) -> Reply:
+        now = time.monotonic()
+        if now < answered[-1] + 0.1:
+            return Reply({}, 429)
+        answered.append(now)
+        return grade(1)
+
+    with serving(judge) as server, Journal(tmp_path / "j") as journal:
+        session = Session([GRADED], about([f"{at}" for at in range(10)]), journal)
+        assert session.ask(server.url, replace(QUICK, at_once=10)) == ""
+        assert set(outcome(session).values()) == {(1, "")}
+        assert server.asked.total() > 10 * QUICK.tries
+
+
+def test_the_longest_wait_that_a_server_asks_for_holds(tmp_path: Path) -> None:
+    asked: list[tuple[str, float]] = []
+
+    def judge(body: Body, n: int) -> Reply:
+        asked.append((text_of(body), time.monotonic()))
+        return grade(1) if n else Reply({}, 429, {"retry-after": "0.01" if len(asked) > 1 else "1"})
+
+    with serving(judge) as server, Journal(tmp_path / "j") as journal:
+        Session([GRADED], about(["a", "b"]), journal).ask(server.url, replace(QUICK, at_once=2))
+    assert [text for text, _ in asked[:2]] in (["a", "b"], ["b", "a"])
+    assert all(later - asked[0][1] >= 1 for _, later in asked[2:])
+
+
+@pytest.mark.parametrize(
+    ("prompt", "text"),
+    [
+        ("umbrela", "##final score: {}"),
+        ("graded", '{{"grade": "{}"}}'),
+        ("graded", '{{"grade": {}}}'),
+    ],
+)
+def test_a_number_without_end_is_no_grade(prompt: str, text: str) -> None:
+    body = said(text.format("9" * 5000)).body
+    assert read_answer(body, read_prompt(prompt)).missing.startswith("unreadable: ")
+    body = said('{"grade": 2}').body
+    body["usage"]["prompt_tokens"] = 10**400
+    chances = [{"token": "9" * 5000, "logprob": -1}, {"token": "2", "logprob": -(10**400)}]
+    body["choices"][0]["logprobs"] = {"content": [{"token": "2", "top_logprobs": chances}]}
+    found = read_answer(body, read_prompt("graded"))
+    assert (found.value, found.tokens_in, found.expected) == (2, None, None)
 
 
 def test_half_a_character_in_a_text_is_sent_as_a_question_mark(tmp_path: Path) -> None:
@@ -384,6 +435,34 @@ def test_preferences_are_asked_in_both_orders(tmp_path: Path) -> None:
     assert table["tokens_in"] == [200, 200, 200]
 
 
+def test_preferences_that_are_missing_say_why(tmp_path: Path) -> None:
+    documents = q.Documents.of({"a": "good", "b": "bad", "c": "worse"})
+    pairs = [("t", "a", "b"), ("t", "a", "c"), ("t", "b", "c")]
+
+    def judge(body: Body, n: int) -> Reply:
+        text = body["messages"][-1]["content"]
+        if "worse" not in text:
+            return said('{"better": "tie"}')
+        # of a and c one order is refused, of b and c both cannot be read
+        is_refused = text.index("worse") < text.find("good")
+        better = "A" if "good" in text else "I cannot say"
+        message = {"refusal": "no"} if is_refused else {}
+        return said(json.dumps({"better": better}), message=message)
+
+    with serving(judge) as server, Journal(tmp_path / "j") as journal:
+        found = items(pairs, q.Topics.of({"t": "soup"}), documents, 1000)
+        session = Session([Judge("made", read_prompt("preference"))], found, journal)
+        session.ask(server.url, QUICK)
+        table = session.preferences()
+    assert table["winner"] == ["tie", None, None]
+    first, second, third = table["missing"]
+    assert (first, second) == ("", "refused")
+    assert third.startswith("unreadable: ")
+    save_table(table, str(tmp_path / "said.jsonl"))
+    with pytest.warns(DataWarning, match="2 rows have no winner and count for nothing"):
+        assert len(q.read_orders(tmp_path / "said.jsonl")) == 1
+
+
 def test_probabilities_give_a_mean_grade(tmp_path: Path) -> None:
     tokens = [
         {"token": '{"', "logprob": 0, "top_logprobs": []},
@@ -551,6 +630,10 @@ BAD_PROMPTS = {
         "+++\nscale=[1,0]\nanswer=['grade']\n+++\n{{ document.text }}",
         "the grades of scale go up",
     ),
+    "high grade": (
+        "+++\nscale=[0,200]\nanswer=['grade']\n+++\n{{ document.text }}",
+        "grades lie between -127 and 127",
+    ),
     "bad key": ("+++\nscal=[0,1]\n+++\n{{ document.text }}", "no key 'scal'; did you mean scale"),
     "kind": ("+++\nscale='0 1'\n+++\n{{ document.text }}", "scale = '0 1' is of another kind"),
     "syntax": (
@@ -621,6 +704,18 @@ def test_no_key_gets_into_a_file(
     with pytest.raises(SystemExit):
         main(line(pool, "--endpoint", "http://x/v1"))
     assert "letters that no key has" in capsys.readouterr().err
+
+
+def test_a_limit_that_is_reached_says_how_to_go_on(
+    pool: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(lambda body, n: grade(1)) as server:
+        for most, more in ((5, 5), (5, 0), (9, 4)):
+            before = len(server.bodies)
+            main(line(pool, "--endpoint", server.url, "--most", f"{most}"))
+            said = f"{most} questions were asked (--most); with a higher limit the same command"
+            assert said in capsys.readouterr().err
+            assert len(server.bodies) == before + more
 
 
 def test_what_was_paid_is_saved_where_the_server_stops(pool: Path) -> None:

@@ -73,6 +73,7 @@ def test_values_become_places() -> None:
 def test_topics_and_pools() -> None:
     made = orders(ROWS)
     of_u = made[q.Index.of(["u"])]
+    assert made["u"].to_polars().rows() == of_u.to_polars().rows()
     assert len(of_u) == 1
     assert of_u.pairs.document_names.tolist() == ["a", "z"]
     wider = made.with_pool(q.Pairs.of(["v"], ["q"]))

@@ -52,3 +52,15 @@ def test_judged_only(ours: str, theirs: str, made: Any, trec_eval: Any) -> None:
     scores = q.evaluate(made.runs, made.qrels, q.get(ours, "measure")(judged_only=True))
     expected = trec_eval(made, theirs, scores.topics, judged_docs_only_flag=1)
     np.testing.assert_allclose(scores.values[0, 0], expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("beta", [0.5, 3.0])
+def test_behind_set_f_stands_its_weight(beta: float, made: Any) -> None:
+    theirs = pytest.importorskip("pytrec_eval")
+    scores = q.evaluate(made.runs, made.qrels, f"set_F.{beta}")
+    assert scores.measures == (f"SetF(beta={beta})",)
+    evaluator = theirs.RelevanceEvaluator(made.qrel_dicts, {f"set_F.{beta}"})
+    expected = evaluator.evaluate(made.run_dicts["r1"])
+    for topic, values in expected.items():
+        ours = scores[scores.measures[0]]["r1"][topic]
+        assert ours == pytest.approx(values["set_F"], abs=1e-12)

@@ -128,6 +128,14 @@ def test_a_folder_of_beir(tmp_path: Path) -> None:
     assert first == {"_id": "d1", "title": "", "text": "a cat"}
 
 
+def test_what_a_file_cannot_hold_is_said(merged: q.Merged, tmp_path: Path) -> None:
+    with pytest.warns(DataWarning, match="one grade of each pair: their probabilities are left"):
+        q.convert(merged, tmp_path / "a.csv", "quepid")
+    topics = q.Topics.of({"t": "cats"}, description={"t": "Young ones."})
+    with pytest.warns(DataWarning, match="have one text: description of topics left out"):
+        q.convert(topics, tmp_path / "beir", "beir")
+
+
 def test_queries_are_texts(tmp_path: Path) -> None:
     topics = q.Topics.of({"q 1": "cats, young", "q2": "dogs"})
     q.convert(LABELS, tmp_path / "a.csv", "quepid", topics=topics)

@@ -198,6 +198,22 @@ def test_files_of_arenas(tmp_path: Path) -> None:
         q.read_orders(path)
 
 
+def test_who_did_not_say_who_won_said_no_tie(tmp_path: Path) -> None:
+    path = tmp_path / "arena.tsv"
+    path.write_text(ARENA + "a\tb\t\tw2\nc\tb\t \tw2\nb\tc\tright\tw3\n")
+    with pytest.warns(DataWarning, match=r"2 rows have no winner and count for nothing"):
+        assert len(q.read_orders(path)) == 5
+    path.write_text("left\tright\twinner\na\tb\t\n")
+    with pytest.raises(FormatError, match="no row has a winner"):
+        q.read_orders(path)
+    path.write_text("left\tright\twinner\na\tb\t\na\tb\ta\na\tb\tzebra\n")
+    with (
+        pytest.warns(DataWarning, match="1 row has no winner"),
+        pytest.raises(FormatError, match=r"arena.tsv:4: the winner must be"),
+    ):
+        q.read_orders(path)
+
+
 def test_choices_of_the_best(tmp_path: Path) -> None:
     path = tmp_path / "best.tsv"
     rows = ["topic\tdoc\tassessor\tset\tchosen"]

@@ -349,6 +349,7 @@ def test_conger_of_two_is_cohen() -> None:
     ("weights", "message"),
     [
         ("cubic", "weights must be one of"),
+        (((1, 0), (0,)), r"weights must be 5 rows of 5 numbers"),
         (((1, 0), (0, 1)), r"weights must be 5 rows of 5 numbers .* the grades 1 2 3 4 5"),
         (np.full((5, 5), 0.5), "be 1 for equal grades"),
     ],
@@ -373,6 +374,7 @@ def test_pairs_as_crowd_kit_sees_them() -> None:
     np.testing.assert_allclose(found.consistency, expected)
     np.testing.assert_array_equal(found.grade, [1, 2, 0, 1])
     np.testing.assert_allclose(pair_agreement(crowd).consistency, 1)  # a and b never disagree
+    assert not np.signbit(pair_agreement(crowd).uncertainty).any()
     assert found.to_polars().columns[:3] == ["topic", "doc", "judgements"]
     with pytest.raises(ParameterError, match="one number for each of 3 assessors"):
         pair_agreement(crowd, skills=[0.9])

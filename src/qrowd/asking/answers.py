@@ -14,6 +14,9 @@ from qrowd.asking.prompts import SIDES, Prompt
 _THOUGHT = re.compile(r"(?s)^.*?</think(?:ing)?>")  # some servers keep the opening to themselves
 _CODE = re.compile(r"(?s)^\s*```(?:json)?\s*(\{.*\})\s*```\s*$")
 _SHOWN = 80  # letters of an answer in a reason
+_DIGITS = 9  # of a grade, at most: a model may repeat one without end
+_NO_CHANCE = -1000.0  # logarithm of a probability that is none
+_MOST_TOKENS = 1 << 40  # nobody counts further
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ def read_answer(body: Any, prompt: Prompt) -> Answer:
         for field, name in (("tokens_in", "prompt_tokens"), ("tokens_out", "completion_tokens"))
     }
     known: dict[str, Any] = {
-        field: count if type(count) is int and count >= 0 else None
+        field: count if type(count) is int and 0 <= count <= _MOST_TOKENS else None
         for field, count in counts.items()
     }
     known["version"] = _whole(str(body.get("model") or ""))
@@ -48,7 +51,9 @@ def read_answer(body: Any, prompt: Prompt) -> Answer:
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, Mapping) else None
     if not isinstance(first, Mapping) or not isinstance(message, Mapping):
-        return Answer(missing="unreadable: no message in it", **known)
+        error = body.get("error")  # some gateways answer 200 all the same
+        more = f", but {' '.join(str(error).split())[:_SHOWN]!r}" if error else ""
+        return Answer(missing=f"unreadable: no message in it{more}", **known)
     content, ended = message.get("content"), first.get("finish_reason")
     if isinstance(content, list):  # parts, as some servers have it
         content = "".join(
@@ -87,7 +92,11 @@ def _by_pattern(said: str, prompt: Prompt) -> _Read:
     if len(found) != 1:  # none, or two that differ
         return _unreadable(said)
     grade = found.pop()
-    return _in_scale(int(grade), prompt) if grade.isdecimal() else _unreadable(said)
+    return _in_scale(int(grade), prompt) if _is_number(grade) else _unreadable(said)
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and len(text) <= _DIGITS
 
 
 def _in_scale(grade: int, prompt: Prompt) -> _Read:
@@ -116,7 +125,7 @@ def _by_keys(said: str, prompt: Prompt) -> _Read:
         if key == "reason":
             continue
         grade = found[key]
-        if isinstance(grade, str) and grade.strip().isdecimal():
+        if isinstance(grade, str) and _is_number(grade.strip()):
             grade = int(grade)
         if type(grade) is not int:
             return _unreadable(said)
@@ -158,8 +167,9 @@ def _expected(logprobs: Any, grade: int, prompt: Prompt) -> float | None:
     weights: dict[int, float] = {}
     for each in last["top_logprobs"]:
         word = str(each.get("token", "")).strip(' "') if isinstance(each, Mapping) else ""
-        chance = each.get("logprob") if word.isdecimal() else None
+        chance = each.get("logprob") if _is_number(word) else None
         if isinstance(chance, int | float) and int(word) in prompt.scale:
-            weights[int(word)] = weights.get(int(word), 0.0) + math.exp(min(chance, 0.0))
+            chance = max(_NO_CHANCE, min(chance, 0.0))
+            weights[int(word)] = weights.get(int(word), 0.0) + math.exp(chance)
     total = sum(weights.values())
     return sum(each * weight for each, weight in weights.items()) / total if total else None

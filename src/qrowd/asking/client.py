@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     import httpx
 
 _BUSY = (409, 425, 429, 500, 502, 503, 529)  # worth another try
+_TOO_MANY = 429  # of a server that answers others meanwhile, no try is used up
 _NO_ACCESS = (401, 402, 403, 404, 405)  # nothing that follows would fare better
 _FLAGGED = (403, 404, 405)  # after an answer: some servers say so of a single text
 _LARGEST = 1 << 20  # bytes of a response
 _SHOWN = 200  # letters of what a server says is wrong
 _IN_VAIN = 20  # questions without an answer, from the start or in a row: it is not up to them
+_LONGEST_PAUSE = 6  # tries after which pauses do not grow
 _SECRET = 12  # letters that a key has at least; shorter ones (EMPTY, ollama) stand for none
 
 
@@ -54,10 +56,15 @@ class _BusyError(Exception):
     """Try again, after so many seconds if it says so."""
 
     def __init__(
-        self, why: str, wait: float | None = None, lost: bool = False, away: bool = False
+        self,
+        why: str,
+        wait: float | None = None,
+        lost: bool = False,
+        away: bool = False,
+        too_many: bool = False,
     ) -> None:
         super().__init__(why)
-        self.wait, self.lost, self.away = wait, lost, away
+        self.wait, self.lost, self.away, self.too_many = wait, lost, away, too_many
 
 
 def shown_address(endpoint: str) -> str:
@@ -90,7 +97,8 @@ class Client:
         no use.
         """
         self._failure: InputError | None = None
-        self._answered = self._useful = False  # by this server, in this run; with a grade
+        self._answered = 0  # by this server, in this run
+        self._useful = False  # whether one was with a grade
         self._useless = 0  # answers without a grade, before the first one with it
         self._in_vain: list[tuple[Question, Answer]] = []  # tried to the end since the last answer
         self._pause_until, self._done, self._missing = 0.0, 0, 0
@@ -161,10 +169,12 @@ class Client:
         """Ask until there is an answer, or a reason why there is none."""
         started, key = time.monotonic(), question.key
         busy: _BusyError | None = None
-        for attempt in range(self.limits.tries):
+        tries, waits, answered = 0, 0, self._answered
+        while tries < self.limits.tries:
             if busy is not None:
                 if not busy.wait:
-                    await asyncio.sleep(pause(attempt - 1))
+                    await asyncio.sleep(pause(min(waits, _LONGEST_PAUSE)))
+                waits += 1
                 if not await self._may(question):
                     return
             await asyncio.sleep(max(0.0, self._pause_until - time.monotonic()))
@@ -173,10 +183,13 @@ class Client:
                 body = await self._sent(question)
             except _BusyError as error:
                 busy = error
+                tries += not busy.too_many or self._answered == answered
+                answered = self._answered
                 await (self.journal.lost(key) if busy.lost else self.journal.free(key))
                 self._freed.set()
                 if busy.wait is not None:  # as long as the server asks for, and everybody
-                    self._pause_until = time.monotonic() + min(busy.wait, LONGEST_WAIT)
+                    until = time.monotonic() + min(busy.wait, LONGEST_WAIT)
+                    self._pause_until = max(self._pause_until, until)
             except _UselessError as useless:
                 cost = question.worst if useless.paid else 0.0
                 await self._enter(question, Answer(missing=str(useless)), cost, 0.0)
@@ -247,7 +260,8 @@ class Client:
             raise _BusyError(f"the connection broke ({self._brief(error)})", lost=True) from None
         if status in (*_BUSY, *TOO_LATE):
             is_lost = status in TOO_LATE  # a model may have worked, and be paid
-            raise _BusyError(f"HTTP {status}", asked_to_wait(headers), is_lost)
+            wait, too_many = asked_to_wait(headers), status == _TOO_MANY
+            raise _BusyError(f"HTTP {status}", wait, is_lost, too_many=too_many)
         words = words_of(content)
         if status in _NO_ACCESS and not (self._answered and status in _FLAGGED):
             key = "the key" if self.key else "the key, of which there is none (QROWD_ASK_KEY)"
@@ -260,7 +274,7 @@ class Client:
             raise _UselessError(f"refused by the server: {status} {words}")
         if status != 200:
             raise self._no_use(f"the server answers {status}; see --endpoint")
-        self._answered = True
+        self._answered += 1
         if len(content) > _LARGEST:
             raise _UselessError("unreadable: a response of more than a megabyte", paid=True)
         try:

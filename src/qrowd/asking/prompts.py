@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from qrowd.data.documents import Document
+from qrowd.data.scale import HIGHEST, LOWEST
 from qrowd.data.topics import TOPIC_TEXTS, Topic
 from qrowd.errors import InputError, MissingExtraError, UnknownNameError
 
@@ -210,6 +211,8 @@ def _made(name: str, head: Mapping[str, Any], template: str, source: str) -> Pro
         raise wrong("scale lists the grades, two at least: scale = [0, 1]")
     if sorted(set(grades)) != list(grades):
         raise wrong("the grades of scale go up")
+    if grades[0] < LOWEST or grades[-1] > HIGHEST:
+        raise wrong(f"grades lie between {LOWEST} and {HIGHEST}")
     if not grades[0] < prompt.relevant_from <= grades[-1]:
         raise wrong(f"relevant_from is one of {', '.join(map(str, grades[1:]))}")
     aspects = [key for key in prompt.answer if key != "reason"]

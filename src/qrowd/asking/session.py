@@ -22,8 +22,9 @@ _COLUMNS = (
     *("seconds", "tokens_in", "tokens_out", "cost", "version", "cut", "raw"),
 )
 _COLUMNS_OF_TWO = (
-    *("topic", "left", "right", "winner", "assessor", "kind", "reason", "reason_turned", "sample"),
-    *("seconds", "tokens_in", "tokens_out", "cost", "version", "cut", "raw", "raw_turned"),
+    *("topic", "left", "right", "winner", "assessor", "kind", "missing", "reason"),
+    *("reason_turned", "sample", "seconds", "tokens_in", "tokens_out", "cost", "version", "cut"),
+    *("raw", "raw_turned"),
 )
 
 
@@ -94,7 +95,9 @@ class Session:
         return table
 
     def preferences(self) -> dict[str, list[Any]]:
-        """A row for each two documents that were asked about in both orders; else a tie."""
+        """A row for each two documents that were asked about in both orders: who won in both, a
+        tie where that is not the same, nobody where an answer is missing.
+        """
         both: dict[tuple[Any, ...], list[tuple[str | None, dict[str, Any]]]] = {}
         for question, line in self.answers():
             if question.judge.prompt.documents == 2:
@@ -106,9 +109,11 @@ class Session:
         table: dict[str, list[Any]] = {name: [] for name in _COLUMNS_OF_TWO}
         for answers in both.values():
             (winner, first), (other, second) = answers[0], answers[-1]
-            if len(answers) < 2 or winner is None or other is None:
+            if len(answers) < 2:
                 continue
             row = first | {"winner": winner if winner == other else "tie"}
+            if winner is None or other is None:
+                row |= {"winner": None, "missing": first["missing"] or second["missing"]}
             for name in ("seconds", "tokens_in", "tokens_out", "cost"):
                 known = first[name] is not None and second[name] is not None
                 row[name] = first[name] + second[name] if known else None

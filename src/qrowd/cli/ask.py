@@ -78,7 +78,12 @@ _STEP = 10.0  # seconds between lines of progress where nobody watches
 )
 @opt.count("--longest", 20_000, "Letters of a text; a longer one is cut, and says so.", least=100)
 @opt.count("--at-once", 8, "Questions under way at the same time.", most=1024)
-@opt.count("--tries", 6, "How often a question is tried that a server turns away.", most=100)
+@opt.count(
+    "--tries",
+    6,
+    "How often a question is tried that a server turns away; not counted while it answers others.",
+    most=100,
+)
 @opt.with_default(
     "--seconds", type=click.FloatRange(0, min_open=True), default=120.0, help="Of one try."
 )
@@ -377,7 +382,7 @@ def _say_outcome(session: Session, stopped: str, cap: float | None) -> None:
     if journal.unpriced:
         say(f"note: {journal.unpriced} answers came without tokens: counted at their most")
     if stopped:
-        warn(f"{stopped}; the same command goes on from here")
+        warn(f"{stopped}; with a higher limit the same command goes on from here")
 
 
 def _save_manifest(

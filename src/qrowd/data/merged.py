@@ -100,8 +100,9 @@ class Merged(Pooled, Framed):
         provenance = self.label_provenance(ties, seed)
         return Qrels(self.pairs, self.grades(ties, seed), provenance, self.scale.words)
 
-    def __getitem__(self, topics: Index) -> Merged:
+    def __getitem__(self, topics: Index | str) -> Merged:
         """The belief about these topics only."""
+        topics = self.topics.chosen(topics)
         kept, copula = self.pairs.of_topics(topics), self.copula
         if copula is not None:
             known = zip(self.topics, copula.correlations, strict=True)

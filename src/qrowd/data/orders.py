@@ -333,8 +333,9 @@ class Orders(Pooled, Framed):
             **{name: each[ballots] for name in EXTRAS if (each := getattr(self, name)) is not None},
         )
 
-    def __getitem__(self, topics: Index) -> Orders:
+    def __getitem__(self, topics: Index | str) -> Orders:
         """The ballots on these topics; the pool shrinks to them, the assessors stay."""
+        topics = self.topics.chosen(topics)
         inside = self.pairs.of_topics(topics)
         chosen = self.select((topics.find(self.topics) >= 0)[self.topic])
         recode = np.cumsum(inside, dtype=np.int32) - np.int32(1)

@@ -179,8 +179,9 @@ class SoftQrels(Pooled, Framed):
         """The probability that each pair is relevant."""
         return np.asarray(self.p[:, self.scale.relevant].sum(axis=1))
 
-    def __getitem__(self, topics: Index) -> SoftQrels:
+    def __getitem__(self, topics: Index | str) -> SoftQrels:
         """The soft qrels of these topics."""
+        topics = self.topics.chosen(topics)
         mask = self.pairs.of_topics(topics)
         return replace(self, pairs=self.pairs.select(mask), p=self.p[mask])
 

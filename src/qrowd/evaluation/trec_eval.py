@@ -28,6 +28,7 @@ class Family:
     whole: bool = False  # printed without a point
     topics: bool = True  # printed for single topics too
     several: bool = True  # its bare name is all of them; else one has to be named
+    further: str = ""  # with what stands behind its name, where that is no cutoff
 
 
 FAMILIES = {  # in the order in which trec_eval prints them
@@ -61,7 +62,7 @@ FAMILIES = {  # in the order in which trec_eval prints them
     "set_relative_P": Family("SetP(relative=True)"),
     "set_recall": Family("R"),
     "set_map": Family("SetAP"),
-    "set_F": Family("SetF"),
+    "set_F": Family("SetF", further="SetF(beta={})"),
     "num_nonrel_judged_ret": Family("NumNonrelRet", whole=True),
 }
 NICKNAMES = {
@@ -113,7 +114,9 @@ def specs_of(word: str) -> list[str]:
         assert match is not None
         plain = name in FAMILIES
         family = FAMILIES[name if plain else match[1]]
-        spec = family.spec if plain or "{}" in family.spec else family.spec + "@{}"
+        spec = family.spec
+        if not plain and "{}" not in spec:
+            spec = family.further or f"{spec}@{{}}"
         specs.append(spec if plain else spec.format(match[2]))
     name, at, cutoff = word.strip().partition("@")
     if not specs and name in RANX:

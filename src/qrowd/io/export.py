@@ -106,7 +106,7 @@ def convert(
     if isinstance(noun, Merged | Qrels | Judgements) and to not in SEVERAL:
         noun.scale.require_order(to)
     if isinstance(noun, Merged | Qrels) or (isinstance(noun, Judgements) and to in LIKE):
-        noun = _labels(noun, Path(path), like, topics, grades)
+        noun = _labels(noun, Path(path), to, like, topics, grades)
     if to == "beir":
         _beir(noun, Path(path), topics, documents)
     else:
@@ -128,6 +128,7 @@ def _cannot(noun: Any, to: str, holds: tuple[type, ...]) -> str:
 def _labels(
     noun: Qrels | Merged | Judgements,
     path: Path,
+    to: str,
     like: str | Path | None,
     topics: Topics | None,
     words: Words,
@@ -147,6 +148,8 @@ def _labels(
         grade = noun.grades()
         at = np.searchsorted(np.array(noun.scale.grades), grade)
         chance = noun.posterior[np.arange(len(at)), at].tolist()
+        if to not in _WITH_CHANCE:
+            say(f"{to} holds one grade of each pair: their probabilities are left out")
     else:
         grade = noun.grade
     if not isinstance(noun, Judgements) and noun.provenance:
@@ -295,6 +298,9 @@ def _beir(
     else:
         documents = noun
     if topics:
+        lost = [name for name in topics.known if name != "query"]
+        if lost:
+            say(f"BEIR's queries have one text: {' and '.join(lost)} of topics left out")
         rows = zip(topics.index, topics.query, strict=True)
         lines = [json.dumps({"_id": name, "text": text}, ensure_ascii=False) for name, text in rows]
         write(folder / "queries.jsonl", "\n".join(lines) + "\n")
@@ -382,6 +388,7 @@ def _words(labels: Labels, said: Sequence[str]) -> Callable[[int], str]:
 
 
 LIKE = ("rank-eval", "label-studio", "argilla")
+_WITH_CHANCE = ("label-studio", "argilla")  # which hold the probability of a grade
 SEVERAL = ("label-studio", "argilla", "hugging-face")  # which hold judgements, and words
 _LABELS = (Qrels, Merged)
 _ALL = (*_LABELS, Judgements)

@@ -11,9 +11,9 @@ import numpy as np
 from qrowd.data.arrays import Array, refuse_rows
 from qrowd.data.index import Index
 from qrowd.data.orders import Orders
-from qrowd.errors import InputError
+from qrowd.errors import FormatError, InputError
 from qrowd.io.columns import Columns, Reading, Wanted, tables
-from qrowd.io.origin import located
+from qrowd.io.origin import located, say
 from qrowd.io.source import opened
 from qrowd.io.table import Table, coded, encoded, extras, stacked
 
@@ -39,7 +39,7 @@ ARENA = Wanted(
     optional=("topic", "assessor", *EXTRAS),
 )
 _SIDES = {"left": 0, "model_a": 0, "a": 0, "right": 1, "model_b": 1, "b": 1}
-_NEITHER = ("", "tie", "tied", "draw", "both", "neither", "equal", "tie (bothbad)")
+_NEITHER = ("tie", "tied", "draw", "both", "neither", "equal", "tie (bothbad)")
 
 
 # the first file is looked at: it says which of the two forms all have
@@ -72,6 +72,8 @@ def read_orders(
     if "left" in table and "right" in table:
         wanted = ARENA
     parts = tables(source, wanted, Reading(columns, format))
+    if wanted is ARENA:
+        parts = _with_winner(parts)
     with located([table.origin for table in parts]):
         if wanted is ARENA:
             return _arena(parts)
@@ -114,6 +116,24 @@ def _yes_or_no(table: Table, role: str) -> Array:
     return values
 
 
+def _with_winner(parts: list[Table]) -> list[Table]:
+    """Without the rows where nobody said who won: that is no tie."""
+    import polars as pl
+
+    kept = []
+    for table in parts:
+        won = table.column("won", filled=False).cast(pl.String).str.strip_chars()
+        rows = (won.fill_null("") != "").arg_true().to_numpy()
+        kept.append(table if len(rows) == len(table) else table.of_rows(rows))
+    left_out = sum(map(len, parts)) - sum(map(len, kept))
+    if left_out == sum(map(len, parts)):
+        raise FormatError("no row has a winner", file=parts[0].origin.name)
+    if left_out:
+        have, count = ("rows have", "count") if left_out > 1 else ("row has", "counts")
+        say(f"{parts[0].origin.name}: {left_out} {have} no winner and {count} for nothing")
+    return kept
+
+
 def _arena(parts: list[Table]) -> Orders:
     """Who won, left or right; a column that is not there is the same everywhere."""
     import polars as pl
@@ -121,7 +141,7 @@ def _arena(parts: list[Table]) -> Orders:
     documents, document = encoded(pl.concat([stacked(parts, "left"), stacked(parts, "right")]))
     left, right = np.split(document, 2)
     won = pl.concat([table.column("won", filled=False).cast(pl.String) for table in parts])
-    words, said = encoded(won.fill_null(""))
+    words, said = encoded(won)
     plain = [word.strip().lower() for word in words.names.tolist()]
     known = np.array([_SIDES.get(word, -1 if word in _NEITHER else -2) for word in plain])
     named = documents.find(words)[said]  # the winner's name comes before what it may mean

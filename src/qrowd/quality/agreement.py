@@ -259,11 +259,12 @@ def weights_of(wanted: str | Sequence[Sequence[float]] | Array, grades: Array) -
     """How far each two grades agree, from 0 to 1 (Gwet 2014); own ones are checked."""
     size = len(grades)
     if not isinstance(wanted, str):
-        own = np.asarray(wanted, np.float64)
+        lengths = {np.size(row) for row in wanted}
+        own = np.asarray(wanted, np.float64) if len(lengths) == 1 else np.empty((0, 0))
         if own.shape != (size, size) or not np.array_equal(own, own.T):
             raise ParameterError(
                 f"weights must be {size} rows of {size} numbers that mirror each other, as there "
-                f"are the grades {' '.join(map(str, grades))}; got the shape {own.shape}"
+                f"are the grades {' '.join(map(str, grades))}"
             )
         if not ((own >= 0) & (own <= 1)).all() or not (np.diag(own) == 1).all():
             raise ParameterError("weights must lie between 0 and 1, and be 1 for equal grades")
@@ -419,7 +420,7 @@ def pair_agreement(
     chance = np.where(np.isfinite(top), np.exp(belief - np.where(np.isfinite(top), top, 0)), 0.0)
     consistency = over(chance[np.arange(len(vote)), vote], chance.sum(axis=1), 0.0)
     shares = over(counts, counts.sum(axis=1)[:, None], 0.0)
-    uncertainty = -(shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)
+    uncertainty = 0.0 - (shares * np.log(np.where(shares > 0, shares, 1))).sum(axis=1)  # no -0
     grades = np.array(judgements.scale.grades)[vote]
     return Pairwise(judgements.pairs, counts.sum(axis=1), grades, consistency, uncertainty)
 

@@ -366,7 +366,7 @@ def _frame(file: str, rows: Floats, names: _Names) -> pl.DataFrame:
         "doc": names.doc[at],
         "assessor": names.assessor[who],
         "said": answers,
-        "seconds": _plain(pl.Series(milliseconds) / 1000),
+        "seconds": _plain(pl.Series(milliseconds / 1000)),
         "time": time,
     }
     if file == "judgements.tsv":
