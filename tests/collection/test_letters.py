@@ -858,3 +858,15 @@ def test_a_digest_that_a_server_put_off_comes_later(site: Site) -> None:
     assert numbers == [0, 1, 0]
     with site.store.read(site.name) as work:
         assert work.count(digest) == 1
+
+
+def test_a_digest_waits_where_the_server_refuses_the_contact(site: Site) -> None:
+    site.work(audit.perform, "o", "send digests", {"addresses": "boss@example.org"})
+    inbox = Inbox(mail="553 5.7.1 not yours to send")
+    with serving(inbox) as port:
+        mailer = Mailer.of(f"smtp://127.0.0.1:{port}")
+        with pytest.raises(MailError, match="takes no mail from"):
+            digests.send_digests(site.store, site.name, mailer, ADDRESS)
+        inbox.mail = ""
+        assert digests.send_digests(site.store, site.name, mailer, ADDRESS) == 1
+        mailer.close()
