@@ -167,6 +167,7 @@ def test_people_on_the_list_are_invited_without_a_table(
         ("person\nann\n", "missing.csv", 1, "missing.csv"),
         ("person\nann\n", "people.csv -o l.csv --eml out", 2, "letters go one way"),
         ("person\nann\n", "people.csv -o l.csv", 2, "say --address"),
+        ("person\nann\n", "people.csv -o l.csv --address a.org", 2, "--address is like https://"),
         ("person\nann\n", "people.csv --remind", 2, "takes no further people"),
         ("person\nann\n", "people.csv --mail mail.example.org", 2, "a mail server is smtp://"),
         ("person\nann\n", "people.csv --mail smtp://a:b@h --yes", 2, "seen by everybody"),

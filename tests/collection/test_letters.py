@@ -181,7 +181,7 @@ def test_what_a_server_answers(site: Site) -> None:
         {
             "later@example.org": ["451 4.3.0 busy"],
             "twice@example.org": ["452 4.2.2 full", "421 4.3.2 closing"],
-            "full@example.org": ["552 5.2.2 never"],
+            "full@example.org": ["552-5.2.2 never\x1b[2J\r\n552 5.2.2 ever"],
             "drop@example.org": ["drop"],
         }
     )
@@ -200,7 +200,7 @@ def test_what_a_server_answers(site: Site) -> None:
     assert inbox.recipients.count("drop@example.org") == 2
     with site.store.read(site.name) as work:
         problems = {one.platform_id: one.problem for one in letters.invited(work)}
-    assert problems["full"] == "552 5.2.2 never"
+    assert problems["full"] == "552 5.2.2 never [2J 5.2.2 ever", "in one line, which moves nothing"
 
 
 def test_a_letter_whose_sender_died_is_in_doubt_and_asked_about(site: Site) -> None:
@@ -858,3 +858,15 @@ def test_a_digest_that_a_server_put_off_comes_later(site: Site) -> None:
     assert numbers == [0, 1, 0]
     with site.store.read(site.name) as work:
         assert work.count(digest) == 1
+
+
+def test_a_digest_waits_where_the_server_refuses_the_contact(site: Site) -> None:
+    site.work(audit.perform, "o", "send digests", {"addresses": "boss@example.org"})
+    inbox = Inbox(mail="553 5.7.1 not yours to send")
+    with serving(inbox) as port:
+        mailer = Mailer.of(f"smtp://127.0.0.1:{port}")
+        with pytest.raises(MailError, match="takes no mail from"):
+            digests.send_digests(site.store, site.name, mailer, ADDRESS)
+        inbox.mail = ""
+        assert digests.send_digests(site.store, site.name, mailer, ADDRESS) == 1
+        mailer.close()

@@ -305,6 +305,8 @@ def test_all_of_it_by_commands(
         (["tokens", "{db}", "ada", "--revoke", "999"], "ada has no token 999"),
         (["role", "{db}", "ada", "--campaign", "nowhere"], "there is no campaign 'nowhere'"),
         (["invite", "{db}", "eve"], "say in which campaign"),
+        (["invite", "{db}", " eve", "--role", "administrator"], "no blanks around it"),
+        (["reset", "{folder}/no", "ada", "--database", "{db}"], "give the one of `qrowd serve`"),
         (["list", "{folder}/nothing"], "no such database"),
         (["password", "{db}", "ada"], "at least 10 characters"),
     ],

@@ -196,7 +196,11 @@ def test_the_backup_script_and_its_restore(tmp_path: Path) -> None:
     kept.mkdir()
     program = tmp_path / "bin" / "qrowd"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m qrowd "$@"\n')
-    program.chmod(0o755)
+    tar = tmp_path / "bin" / "tar"  # it says that a file was renamed before it was read
+    tar.write_text(f'#!/bin/sh\n{shutil.which("tar")} "$@"\nexit 1\n')
+    for each in (program, tar):
+        each.chmod(0o755)
+    path = f"{tmp_path}/bin:{os.environ['PATH']}"
     script = file_of("/usr/local/bin/qrowd-backup")
     names = {"/usr/local/lib/qrowd": tmp_path, "/var/lib/qrowd": data, "/var/backups/qrowd": kept}
     for old, new in names.items():
@@ -207,7 +211,7 @@ def test_the_backup_script_and_its_restore(tmp_path: Path) -> None:
             earlier = kept / f"2020-01-{at + 1:02}{suffix}"
             earlier.write_text("old")
             os.utime(earlier, (at, at))
-    subprocess.run(["sh", "-c", script], check=True)
+    subprocess.run(["sh", "-c", script], check=True, env={**os.environ, "PATH": path})
     databases, archives = sorted(kept.glob("*.db")), sorted(kept.glob("*.tar.gz"))
     assert (len(databases), len(archives)) == (14, 14)
     assert (databases[-1].stat().st_mode & 0o777, archives[-1].stat().st_mode & 0o777) == (

@@ -196,6 +196,32 @@ def test_a_job_whose_process_died_is_taken_again_then_given_up(server: Server) -
             jobs.state_of(work, number + 1)
 
 
+def test_a_long_job_is_begun_by_no_other_server(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, clock = server.site.store, server.site.clock
+    monkeypatch.setattr(jobs, "LEASE", 400)  # renewed four times in it, by the real clock
+    with store.write("tiny") as work:
+        number = jobs.ask(work, "merge", {"method": "mv"})
+    assert jobs.take(store) is not None
+
+    def lease() -> int:
+        with store.read("tiny") as work:
+            return jobs.state_of(work, number).leased_until or 0
+
+    with jobs.kept(store, number) as began:
+        for _ in range(3):
+            clock.now += 300
+            until = time.monotonic() + 60
+            while lease() < clock.now + jobs.LEASE and time.monotonic() < until:
+                time.sleep(0.05)
+            assert jobs.take(store) is None
+    jobs.finish(store, number, "{}", began)
+    with store.read("tiny") as work:
+        done = jobs.state_of(work, number)
+    assert (done.state, done.leased_until) == ("done", began + jobs.LEASE)
+
+
 def test_what_is_due_is_done(server: Server) -> None:
     server.site.next(server.site.worker("ann"))
     assert tasks.sweep_all(server.site.store) == 0

@@ -78,7 +78,7 @@ def test_a_result_of_before(server: Server) -> None:
     taken = jobs.take(server.site.store)
     assert taken is not None
     assert taken.id == number
-    jobs.finish(server.site.store, number, json.dumps(result))
+    jobs.finish(server.site.store, number, json.dumps(result), server.site.clock.now)
     organiser = desk(server, "organiser")
     said = words(organiser.get(AT))
     assert str(Text("office.quality.earlier")) in said

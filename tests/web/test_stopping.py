@@ -201,10 +201,14 @@ def test_what_is_in_the_way_is_one_line(tmp_path: Path) -> None:
     assert "not a database" in refused(str(tmp_path / "file"), *at)
     assert "cannot be made or written to" in refused(str(tmp_path / "file" / "folder"), *at)
     assert "at least 16" in refused(str(tmp_path / "a"), *at, QROWD_MONITORING_TOKEN="short")
-    nowhere = "postgresql://nobody@127.0.0.1:1/nothing"
-    assert "is the server running" in refused(str(tmp_path / "b"), *at, "--database", nowhere)
+    nowhere = "postgresql://nobody:sesam@127.0.0.1:1/nothing?password=sesam"
+    away = refused(str(tmp_path / "b"), *at, "--database", nowhere)
+    assert ("is the server running" in away, "sesam" in away) == (True, False)
     wrong = refused(str(tmp_path / "c"), *at, "--proxy", "nginx")
     assert "an address or a network" in wrong
+    for address in ("judge.example.org", "https://", "ftp://a.example", "https://a.example/qrowd"):
+        wrong = refused(str(tmp_path / "c"), *at, "--address", address)
+        assert "--address is like https://" in wrong
     with open_store(tmp_path / "newer.db", new=True) as store, store.transaction() as db:
         db.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     assert "update qrowd to open it" in refused(str(tmp_path / "newer.db"), *at)
@@ -215,7 +219,7 @@ def test_what_is_in_the_way_is_one_line(tmp_path: Path) -> None:
     [
         (["--host", "0.0.0.0"], "0.0.0.0 is open to the whole network without TLS"),
         (["--address", "https://a.example"], "without --proxy everybody seems to have the address"),
-        (["--address", "https://a.example", "--proxy", "127.0.0.1"], ""),
+        (["--address", "HTTPS://A.example/", "--proxy", "127.0.0.1"], ""),
         ([], ""),
     ],
 )
@@ -240,6 +244,8 @@ def test_what_is_doubtful_is_told(
     assert isinstance(settings, Settings)
     assert proxies == (("127.0.0.1",) if "--proxy" in options else ())
     assert "0.0.0.0:" not in settings.address
+    if "--address" in options:
+        assert (settings.address, settings.secure_cookies) == ("https://a.example", True)
 
 
 def test_postgresql_goes_away_and_comes_back(tmp_path: Path) -> None:

@@ -537,7 +537,7 @@ def test_a_wizard_left_for_a_month(wizard: Wizard, paths: dict[str, Path]) -> No
     old = {"times": 4, "cost": {"middle": 1.0, "low": 1.0, "high": 1.0}}
     with wizard.server.site.store.transaction() as db:
         number = jobs.ask_for_draft(db, 1, draft.key, {"version": 1})
-    jobs.finish(wizard.server.site.store, number, json.dumps(old))
+    jobs.finish(wizard.server.site.store, number, json.dumps(old), 1)
     assert "as the dry run found it" not in words(wizard.desk.get(f"{wizard.address}/launch"))
     assert wizard.desk.get(f"{wizard.address}/rehearsal").status_code == 200
     shutil.rmtree((draft.folder / draft.plan.files.documents).parent)

@@ -20,7 +20,7 @@ from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
 from qrowd.cli.output import say, show, show_json, show_people
 from qrowd.cli.verbs import Family
-from qrowd.errors import MissingExtraError
+from qrowd.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +52,8 @@ def _settings(place: str, database: str, address: str) -> Any:
     from qrowd.web.settings import Settings
 
     folder = Path(place)
+    if not folder.exists():  # a secret that is made here would sign links that the server refuses
+        raise UsageError(f"{place}: there is no such folder; give the one of `qrowd serve`")
     return Settings.of_folder(folder if folder.is_dir() else folder.parent, database, address)
 
 

@@ -40,6 +40,7 @@ import warnings
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import click
 from click.core import ParameterSource
@@ -762,10 +763,29 @@ level = with_default(
 # --- campaigns ------------------------------------------------------------------------------------
 
 database = click.argument("database", type=FileName())
+
+
+def public_address(_: click.Context, param: click.Parameter, value: str) -> str:
+    """What links begin with: a scheme and a host, since pages stand at the root of the server."""
+    if value == param.default:
+        return value
+    try:
+        parts = urlsplit(value)
+        whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        bare = parts.path in ("", "/") and not (parts.query or parts.fragment or parts.username)
+    except ValueError:
+        whole = bare = False
+    if not (whole and bare):
+        example = "https://judge.example.org, without a path"
+        raise UsageError(f"--address is like {example}; got {value!r}")
+    return f"{parts.scheme}://{parts.netloc.lower()}"  # as browsers say it
+
+
 address = with_default(
     "--address",
     default="http://127.0.0.1:8000",
     metavar="URL",
+    callback=public_address,
     help="Where `qrowd serve` can be reached.",
 )
 campaign = option(

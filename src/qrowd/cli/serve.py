@@ -54,6 +54,7 @@ def _networks(_: click.Context, __: click.Parameter, addresses: tuple[str, ...])
     "--address",
     metavar="URL",
     default="",
+    callback=opt.public_address,
     help="The public address of this server, if it is behind a proxy.",
 )
 @opt.repeated(

@@ -523,8 +523,9 @@ def take_role(store: Store, login: str, name: str, role: str, *, who: str) -> No
 
 
 def _refuse_odd_login(login: str) -> None:
-    if not login.strip() or not is_plain(login, LONGEST_NAME):
-        message = f"a login has 1 to {LONGEST_NAME} characters, and no control characters"
+    # pages leave blanks around it away: nobody could sign in with one that has them
+    if not login or login != login.strip() or not is_plain(login, LONGEST_NAME):
+        message = f"a login has 1 to {LONGEST_NAME} characters, no blanks around it, in one line"
         raise RuleError("bad-value", message)
 
 

@@ -1,14 +1,16 @@
 """The list of background jobs: asked for by pages and the interface, done by `tasks`.
 
-Merging, quality, scores and exports never run in a request. A job is leased like a batch: a process
-that dies leaves it to the next one.
+Merging, quality, scores and exports never run in a request. A job is leased like a batch, again
+and again while it is done: a process that dies leaves it to the next one.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +18,7 @@ from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
 from qrowd.collection.database.schema import Job, job
 from qrowd.collection.database.store import Store, Work, new_id
-from qrowd.errors import RuleError
+from qrowd.errors import RuleError, StoreError
 
 KINDS = ("decisions", "export", "merge", "next", "quality", "release", "systems")
 LEASE = 10 * 60_000
@@ -143,6 +145,27 @@ def take(store: Store) -> Job | None:
     return row
 
 
+@contextmanager
+def kept(store: Store, number: int) -> Iterator[int]:
+    """Renew a job's lease while it is done, or the process of another server would begin it, too;
+    when it began.
+    """
+    over = threading.Event()
+
+    def renew() -> None:
+        while not over.wait(LEASE / 4000):
+            with suppress(StoreError):  # the database is away: it may be back the next time
+                _write(store, number, leased_until=store.clock() + LEASE)
+
+    renewing = threading.Thread(target=renew, daemon=True)
+    renewing.start()
+    try:
+        yield store.clock()
+    finally:
+        over.set()
+        renewing.join()
+
+
 def tell_progress(store: Store, number: int, share: float) -> None:
     """Write down how far a job is, and that its process is alive."""
     result = json.dumps({"progress": share})
@@ -154,15 +177,17 @@ def give_back(store: Store, number: int) -> None:
     _write(store, number, state="waiting", leased_until=None, attempts=job.c.attempts - 1)
 
 
-def finish(store: Store, number: int, result: str) -> None:
-    """Write down what a job found, as JSON."""
-    now = store.clock()
-    _write(store, number, state="done", result=result, problem=None, finished_at=now)
+def finish(store: Store, number: int, result: str, began: int) -> None:
+    """Write down what a job found, as JSON, and when it `began`: that lease stays with it."""
+    now, first = store.clock(), began + LEASE
+    done = {"state": "done", "result": result, "problem": None, "finished_at": now}
+    _write(store, number, **done, leased_until=first)
 
 
-def fail(store: Store, number: int, problem: str) -> None:
+def fail(store: Store, number: int, problem: str, began: int) -> None:
     """Write down why a job ended without a result."""
-    _write(store, number, state="failed", problem=problem, finished_at=store.clock())
+    now, first = store.clock(), began + LEASE
+    _write(store, number, state="failed", problem=problem, finished_at=now, leased_until=first)
 
 
 def _write(store: Store, number: int, **values: Any) -> None:

@@ -249,25 +249,26 @@ def run_one(store: Store, folder: Path) -> bool:
     row = jobs.take(store)
     if row is None:
         return False
-    kind, began = row.kind.split()[0], time.monotonic()
+    kind, clock = row.kind.split()[0], time.monotonic()
     event: dict[str, Any] = {"kind": kind, "number": row.id, "campaign": row.campaign_id or 0}
     _log.info("job start", extra=event)
     tell = partial(jobs.tell_progress, store, row.id)
-    try:
-        files = CampaignFiles(store, folder, row.campaign_id or 0, tell)
-        result = json.dumps(plain(TASKS[kind](files, json.loads(row.parameters))))
-    except SystemExit:  # the server ends and could not wait for it
-        jobs.give_back(store, row.id)
-        _log.warning("job given back", extra=event)
-        raise
-    except Exception as error:  # whatever it is, the process goes on
-        event["seconds"] = round(time.monotonic() - began, 3)
-        _log.warning("job failed", exc_info=True, extra=event)
-        jobs.fail(store, row.id, f"{type(error).__name__}: {error}")
-    else:
-        jobs.finish(store, row.id, result)
-        event["seconds"] = round(time.monotonic() - began, 3)
-        _log.info("job done", extra=event)
+    with jobs.kept(store, row.id) as began:
+        try:
+            files = CampaignFiles(store, folder, row.campaign_id or 0, tell)
+            result = json.dumps(plain(TASKS[kind](files, json.loads(row.parameters))))
+        except SystemExit:  # the server ends and could not wait for it
+            jobs.give_back(store, row.id)
+            _log.warning("job given back", extra=event)
+            raise
+        except Exception as error:  # whatever it is, the process goes on
+            event["seconds"] = round(time.monotonic() - clock, 3)
+            _log.warning("job failed", exc_info=True, extra=event)
+            jobs.fail(store, row.id, f"{type(error).__name__}: {error}", began)
+        else:
+            jobs.finish(store, row.id, result, began)
+            event["seconds"] = round(time.monotonic() - clock, 3)
+            _log.info("job done", extra=event)
     return True
 
 

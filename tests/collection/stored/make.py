@@ -838,7 +838,8 @@ def _campaign(store: Store, name: str, folder: Path) -> dict[str, Any]:
         for data in mine:  # columns that came later, in rows that were there before
             for name in ("event", "listed_person"):
                 data[name] = [dict(row.items() - later) for row in data[name]]
-            for name in ("listed_person", "link", "letter", "ask_again_at", "submission"):  # later
+            came_later = ("listed_person", "link", "letter", "ask_again_at", "submission")
+            for name in came_later:
                 data[name] or data.pop(name)
         body = json.dumps(mine, sort_keys=True)
         return {

@@ -179,9 +179,9 @@ def invite(
                     say(f"{stored['declined']} left out, who said that they are not interested")
         tally: Counter[str] = Counter()
         if mailer is not None:
-            tally = _sent(store, campaign, mailer, address.rstrip("/"))
+            tally = _sent(store, campaign, mailer, address)
         elif eml or output:
-            tally["sent"] = _handed_out(store, campaign, address.rstrip("/"), eml, output)
+            tally["sent"] = _handed_out(store, campaign, address, eml, output)
     if as_json:
         show_json({"act": number, "letters": written, **tally})
 

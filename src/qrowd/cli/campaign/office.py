@@ -316,7 +316,7 @@ def links(
         made = entry.links_numbered(
             work, audit.details_of(audit.act_numbered(work, number))["links"]
         )
-        page = f"{address.rstrip('/')}/judge/{quote(work.name, safe='')}?link="
+        page = f"{address}/judge/{quote(work.name, safe='')}?link="
     links = [page + quote(text, safe="") for _, text in made]
     show_people({"person": [person for person, _ in made], "link": links}, output, as_json)
     say(f"act {number}: {counted(made, 'link')}; undo it with `act --undo {number}`")

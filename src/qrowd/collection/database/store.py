@@ -182,8 +182,8 @@ class Store:
 
     @property
     def shown(self) -> str:
-        """Its address for messages: a file's path, or a URL without its password."""
-        address = self.engine.url
+        """Its address for messages: a file's path, or a URL without its passwords."""
+        address = self.engine.url.difference_update_query(("password", "sslpassword"))
         return str(address.database or "") if self.is_sqlite else str(address)
 
     @contextmanager

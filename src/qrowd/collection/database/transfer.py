@@ -29,8 +29,8 @@ def move(source: Store, target: Store) -> dict[str, int]:
     with source.snapshot() as old, target.transaction() as new:
         for table in metadata.sorted_tables:
             if new.execute(select(table).limit(1)).first() is not None:
-                shown = target.engine.url.render_as_string(hide_password=True)
-                raise StoreError("this database is not empty; give a new one", file=shown)
+                message = "this database is not empty; give a new one"
+                raise StoreError(message, file=target.shown)
         drop_triggers(new)
         if target.is_sqlite:  # rows may point to later ones: an act that undoes another
             new.exec_driver_sql("PRAGMA defer_foreign_keys = ON")

@@ -19,7 +19,7 @@ from qrowd.collection.database.store import Store, Work
 from qrowd.collection.office.todo import overview
 from qrowd.collection.people import letters
 from qrowd.collection.people.letters import LATER
-from qrowd.collection.people.mailer import Mailer
+from qrowd.collection.people.mailer import Mailer, MailError
 from qrowd.collection.plan.sections import DAY
 from qrowd.texts import Text
 
@@ -107,10 +107,16 @@ def send_digests(store: Store, campaign: str | int, mailer: Mailer, address: str
         with store.write(campaign) as work:
             now = {"sent_at": work.now, "told": json.dumps(told)}
             work.update(digest, digest.c.id == row.id, **now)
-        outcome = mailer.deliver(message)
+        problem = None
+        try:
+            outcome = mailer.deliver(message)
+        except MailError as error:  # it takes no mail from the contact: nothing was handed over
+            problem, outcome = error, letters.Outcome(LATER)
         if outcome.kind == LATER:
             with store.write(campaign) as work:
                 before = {"sent_at": row.sent_at, "told": row.told}
                 work.update(digest, digest.c.id == row.id, **before)
+        if problem is not None:
+            raise problem
         sent += outcome.kind == letters.SENT
     return sent

@@ -127,7 +127,8 @@ def _sentence(work: Work, worker_id: int, checked: Sequence[CheckedAnswer]) -> T
     if not n:
         return Text("office.worker.says.nothing")
     (kind, grade), most = answers.most_common(1)[0]
-    own = event.c.worker_id.in_(select(worker.c.id).where(workers.people(work)))
+    # by number, and not by the index of workers: the latest are wanted, not all of theirs
+    own = (event.c.worker_id + 0).in_(select(worker.c.id).where(workers.people(work)))
     others = _answers(work, own & (event.c.worker_id != worker_id))
     usual = min(0.9, others[kind, grade] / (sum(others.values()) or 1))
     said = _said(kind, grade)
@@ -154,7 +155,9 @@ def _said(kind: str, grade: int | None) -> str:
 
 def _answers(work: Work, whose: ColumnElement[bool]) -> Counter[tuple[str, int | None]]:
     """How often each answer was given lately; those that stand, not what was changed."""
-    query = select(event.c.kind, event.c.grade).select_from(schema.CURRENT_ANSWERS)
+    answer = schema.answer
+    at = (answer.c.place_id == event.c.place_id) & (answer.c.position == event.c.position)
+    query = select(event.c.kind, event.c.grade).select_from(schema.CURRENT_ANSWERS).where(at)
     latest = query.where(whose, _OPINIONS).order_by(event.c.id.desc())
     rows = work.db.execute(latest.limit(LATEST_ANSWERS))
     return Counter((kind, grade) for kind, grade in rows)

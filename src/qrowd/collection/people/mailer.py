@@ -214,7 +214,7 @@ class Mailer:
 
 
 def _words(code: int, said: bytes) -> str:
-    return f"{code} {said.decode('utf-8', 'replace')}"[:300]
+    return letters.one_line(f"{code} {said.decode('utf-8', 'replace')}")[:300]
 
 
 def _reason(error: Exception) -> str:
