@@ -167,6 +167,7 @@ def test_a_test_with_questions_and_reasons(browser: Browser, tmp_path: Path) -> 
             expect(page.locator(".where")).to_contain_text(f"document {at} of 3")
             page.get_by_role("button", name="Not relevant", exact=True).tap()
             expect(page.get_by_role("button", name="Save")).to_be_disabled()
+            expect(page.get_by_label("Reason")).to_have_attribute("maxlength", "10000")
             page.get_by_label("Reason").fill("it says so")
             page.get_by_role("button", name="Save").tap()
         page.get_by_role("button", name="Finish the batch").tap()

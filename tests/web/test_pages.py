@@ -14,6 +14,7 @@ pytest.importorskip("nh3", reason="pages need the extra serve")
 from tests.web.serving import API, Server
 from tests.web.test_work import judge
 
+from qrowd.collection.judging import queue
 from qrowd.texts import FOLDER as TEXTS
 from qrowd.texts import catalogue, language_of, languages, worker_words
 from qrowd.web.api.work import in_whole_steps
@@ -41,6 +42,11 @@ def test_scripts_ask_for_sentences_that_there_are() -> None:
     asked = set(re.findall(r'\bt\("([^"]+)"', code))
     assert len(asked) > 100
     assert asked <= catalogue("en").keys()
+
+
+def test_workers_are_told_in_their_language_why_there_is_no_batch() -> None:
+    shown = set(queue._WHY) - {"consent"}  # a screen of its own
+    assert {f"nothing.{code}" for code in shown} <= worker_words("de").keys()
 
 
 def test_the_page_needs_little_and_nothing_from_elsewhere() -> None:

@@ -232,7 +232,9 @@ export class Batch {
     try {
       for (let each = next(); each; each = next()) {
         done.add(`${each.set.key}/${each.position}`);
-        await fetchDocument(each.set.key, each.position);
+        await fetchDocument(each.set.key, each.position).catch((error) => {
+          if (error.status !== 500) throw error; // this one alone cannot be shown
+        });
       }
     } catch {
       // no network: the next step tries again

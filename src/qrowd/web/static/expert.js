@@ -113,6 +113,7 @@ async function go(address, options) {
   isBusy = true;
   try {
     const reply = await fetch(address, options);
+    if (reply.status >= 500) throw new Error(reply.statusText);
     const page = new DOMParser().parseFromString(await reply.text(), "text/html");
     if (!page.getElementById("reader")) {
       location.assign(reply.url);

@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { announce, button, h, mainButton, prose, show } from "./dom.js";
-import { topicText } from "./parts.js";
+import { MOST_WORDS, topicText } from "./parts.js";
 import { documentOf, Reader } from "./reader.js";
 import * as store from "./store.js";
 import { about, has, label, money, problem, t } from "./texts.js";
@@ -179,7 +179,8 @@ function missedCard(way, reader, batch, missed) {
   const { place, position } = missed;
   const set = batch.sets.find(({ key }) => key === place);
   const shown = set?.documents.find((each) => each.position === position);
-  const reason = h("textarea", { rows: 3, id: `why-${place}-${position}` });
+  const id = `why-${place}-${position}`;
+  const reason = h("textarea", { rows: 3, id, maxlength: MOST_WORDS });
   const state = h("p.quiet", { role: "status" });
   const send = mainButton(t("review.send"), async () => {
     const text = reason.value.trim();
