@@ -69,7 +69,8 @@ def test_the_page_of_a_campaign(server: Server) -> None:
 
 def test_unknown_addresses_are_pages_for_browsers_and_json_for_programs(server: Server) -> None:
     browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-    for path in ("/nowhere", "/judge/tiny/no/such/page", "/favicon.ico"):
+    unknown = ("/nowhere", "/judge/tiny/no/such/page", "/judge/tiny/original/xyz", "/favicon.ico")
+    for path in unknown:
         page = server.client.get(path, headers=browser, follow_redirects=False)
         assert page.status_code == 404, path
         assert page.headers["content-type"].startswith("text/html")
