@@ -97,6 +97,7 @@ def test_a_round_by_touch_without_motion(browser: Browser, tmp_path: Path) -> No
         page = context.new_page()
         look = Look(page, "game-320")
         page.goto(site.link)
+        expect(page.locator(".facts")).to_contain_text("Sätze in einem Paket")
         for _ in ("preview", "terms", "instructions"):
             page.locator("button.main").tap()
         expect(page.locator(".sentences .keyword").last).to_be_visible()

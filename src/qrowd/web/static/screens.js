@@ -26,9 +26,10 @@ export function batchesLeft({ batches }) {
 // `ahead`: what only those know who have come in.
 function facts(ahead = null) {
   const { pay, hourly, minutes_per_batch: minutes } = about;
+  const own = `facts.documents.${about.way}`;
   return h(
     "dl.facts",
-    fact("facts.documents", String(about.documents_per_batch)),
+    fact(has(own) ? own : "facts.documents", String(about.documents_per_batch)),
     fact("facts.minutes", String(Math.max(1, Math.round(minutes)))),
     pay ? fact("facts.pay", money(pay)) : null,
     hourly ? fact("facts.hourly", money(hourly)) : null,
