@@ -130,6 +130,15 @@ def test_no_case_is_decided_before_its_document_is_in_its_place(
     page.unroute(decisions)
     page.keyboard.press("2")
     expect(page.locator(".tally")).to_be_visible()
+    expect(page.locator('.case-bar [aria-disabled="true"]')).to_have_count(0)
+    title = page.locator("h1").inner_text()
+    # the second click of a double one on the blind grade
+    second = page.evaluate_handle("({bubbles: true, cancelable: true, detail: 2})")
+    click = "(one, second) => one.dispatchEvent(new MouseEvent('click', second))"
+    page.locator(".case-bar button").last.evaluate(click, second)
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("h1")).to_have_text(title)
+    expect(page.locator(".tally")).to_be_visible()
     page.context.close()
 
 

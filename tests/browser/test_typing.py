@@ -62,6 +62,19 @@ def test_nothing_is_said_of_a_document_that_is_not_in_its_place(
     page.close()
 
 
+def test_a_double_click_says_nothing_of_the_next_document(browser: Browser, site: Site) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    start(page, site.link)
+    page.wait_for_load_state("networkidle")
+    for at, name in enumerate(("Relevant", "Cannot tell", "Broken page"), 1):
+        in_place(page)
+        page.get_by_role("button", name=name, exact=True).dblclick()
+        expect(page.locator(".where")).to_contain_text(f"document {at + 1} of")
+    saved(page)
+    assert [one.kind for one in site.events()] == ["grade", "cannot-tell", "broken"]
+    page.close()
+
+
 def test_one_that_cannot_be_shown_does_not_keep_the_others_away(
     browser: Browser, site: Site
 ) -> None:

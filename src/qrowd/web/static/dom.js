@@ -35,6 +35,16 @@ export function button(text, act, attributes = {}) {
   return h("button", { type: "button", onclick, ...attributes }, text);
 }
 
+// The second click of a double one would fall on what nobody has seen yet.
+export function ignoreDoubleClicks(root, selector) {
+  const ignore = (event) => {
+    if (event.detail < 2 || !event.target.closest(selector)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  root.addEventListener("click", ignore, true);
+}
+
 export function mainButton(text, act) {
   return button(text, act, { class: "main" });
 }
