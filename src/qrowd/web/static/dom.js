@@ -35,10 +35,12 @@ export function button(text, act, attributes = {}) {
   return h("button", { type: "button", onclick, ...attributes }, text);
 }
 
-// The second click of a double one would fall on what nobody has seen yet.
+// The second click of a double one would fall on what nobody has seen yet. Fingers are let through:
+// two taps that are near one another are counted, too, whatever they are on.
 export function ignoreDoubleClicks(root, selector) {
   const ignore = (event) => {
-    if (event.detail < 2 || !event.target.closest(selector)) return;
+    const isDouble = event.detail > 1 && event.pointerType !== "touch";
+    if (!isDouble || !event.target.closest(selector)) return;
     event.preventDefault();
     event.stopPropagation();
   };
