@@ -28,6 +28,9 @@ def disputed(tmp_path: Path) -> Iterator[Site]:
         yield site
 
 
+EDGE = "one => getComputedStyle(one).borderBottomColor"
+
+
 def run_jobs(site: Site, folder: Path) -> None:
     """What the process for jobs would do."""
     while tasks.run_one(site.store, folder):
@@ -120,7 +123,21 @@ def test_no_case_is_decided_before_its_document_is_in_its_place(
     expect(page.locator('.case-bar [aria-disabled="true"]')).to_have_count(0)
     expect(page.locator("#unsent")).to_be_hidden()
     assert not page.locator(".tally").count()
+    decisions = "**/experts/pair"
+    page.route(decisions, lambda route: route.fulfill(status=503, body="away"))
     page.keyboard.press("2")
+    expect(page.get_by_text("nothing was sent. Try again.")).to_be_visible()
+    page.unroute(decisions)
+    page.keyboard.press("2")
+    expect(page.locator(".tally")).to_be_visible()
+    expect(page.locator('.case-bar [aria-disabled="true"]')).to_have_count(0)
+    title = page.locator("h1").inner_text()
+    # the second click of a double one on the blind grade
+    second = page.evaluate_handle("({bubbles: true, cancelable: true, detail: 2})")
+    click = "(one, second) => one.dispatchEvent(new MouseEvent('click', second))"
+    page.locator(".case-bar button").last.evaluate(click, second)
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("h1")).to_have_text(title)
     expect(page.locator(".tally")).to_be_visible()
     page.context.close()
 
@@ -210,4 +227,7 @@ def test_times_are_in_the_readers_zone_and_paper_has_no_buttons(
     expect(page.locator("tbody tr").first).to_be_visible()
     expect(page.locator(".tabs")).to_be_hidden()
     expect(page.locator("button").first).to_be_hidden()
+    page.emulate_media(media="screen", forced_colors="active")  # only one tab is underlined
+    edges = page.locator(".tabs a").evaluate_all(f"all => all.map({EDGE})")
+    assert edges.count(edges[-1]) == 1
     page.context.close()

@@ -17,6 +17,7 @@ from tests.browser.walking import judge_all, saved
 from qrowd.collection.database.schema import bucket, topic
 
 QUERIES = ("fix a bicycle puncture", "tomato leaves turning yellow", "turkey leftover recipes")
+EDGE = "one => getComputedStyle(one).borderInlineStartColor"
 PACE = """() => {
   const sentence = document.querySelector(".sentence");
   const [fall] = sentence.getAnimations();
@@ -96,11 +97,17 @@ def test_a_round_by_touch_without_motion(browser: Browser, tmp_path: Path) -> No
         page = context.new_page()
         look = Look(page, "game-320")
         page.goto(site.link)
+        expect(page.locator(".facts")).to_contain_text("Sätze in einem Paket")
         for _ in ("preview", "terms", "instructions"):
             page.locator("button.main").tap()
         expect(page.locator(".sentences .keyword").last).to_be_visible()
-        n = page.locator(".sentences li").count()
+        sentences = page.locator(".sentences li")
+        n = sentences.count()
         look("list")
+        page.emulate_media(forced_colors="active")  # no background of ours is drawn
+        edges = sentences.evaluate_all(f"all => all.map({EDGE})")
+        assert edges.count(edges[0]) == 1
+        page.emulate_media(forced_colors="none")
         page.locator(".fold > summary").tap()
         expect(page.locator(".topic-text")).to_have_count(4)
         look("topics")

@@ -4,7 +4,7 @@ is said of a document that is not there.
 
 from __future__ import annotations
 
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 from tests.browser.serving import Site
 from tests.browser.walking import in_place, saved, start, two_tabs
 
@@ -59,6 +59,39 @@ def test_nothing_is_said_of_a_document_that_is_not_in_its_place(
     page.keyboard.press("1")
     saved(page)
     assert [one.grade for one in site.events()] == [1]
+    page.close()
+
+
+def test_a_double_click_says_nothing_of_the_next_document(browser: Browser, site: Site) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    start(page, site.link)
+    page.wait_for_load_state("networkidle")
+    for at, name in enumerate(("Relevant", "Cannot tell", "Broken page"), 1):
+        in_place(page)
+        page.get_by_role("button", name=name, exact=True).dblclick()
+        expect(page.locator(".where")).to_contain_text(f"document {at + 1} of")
+    saved(page)
+    assert [one.kind for one in site.events()] == ["grade", "cannot-tell", "broken"]
+    page.close()
+
+
+def test_one_that_cannot_be_shown_does_not_keep_the_others_away(
+    browser: Browser, site: Site
+) -> None:
+    page = browser.new_page(viewport={"width": 1200, "height": 800})
+    asked: list[str] = []
+
+    def fail_third(route: Route) -> None:
+        asked.append(route.request.url)
+        if len(asked) == 3:
+            route.fulfill(status=500, json={"error": {"code": "unforeseen", "message": ""}})
+        else:
+            route.continue_()
+
+    page.route("**/documents/*/*", fail_third)
+    start(page, site.link)
+    page.wait_for_load_state("networkidle")
+    assert len(asked) == 12  # the whole batch
     page.close()
 
 

@@ -167,6 +167,7 @@ def test_a_test_with_questions_and_reasons(browser: Browser, tmp_path: Path) -> 
             expect(page.locator(".where")).to_contain_text(f"document {at} of 3")
             page.get_by_role("button", name="Not relevant", exact=True).tap()
             expect(page.get_by_role("button", name="Save")).to_be_disabled()
+            expect(page.get_by_label("Reason")).to_have_attribute("maxlength", "10000")
             page.get_by_label("Reason").fill("it says so")
             page.get_by_role("button", name="Save").tap()
         page.get_by_role("button", name="Finish the batch").tap()
@@ -236,9 +237,12 @@ def test_a_slider_by_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
         expect(where).to_contain_text("document 3 of")
         page.keyboard.press("u")  # what was said before comes back
         expect(slider).to_have_value("0")
+        page.keyboard.press("9")
+        page.keyboard.press("End")
         in_place(page)
         page.keyboard.press("Enter")
         expect(where).to_contain_text("document 3 of")
+        # all are relevant then, so half of the check questions are right, wherever they stand
         judge_all(page, 10, "9", "End", "Enter")
         saved(page)
         page.get_by_role("button", name="Finish the batch").press("Enter")
@@ -254,8 +258,8 @@ def test_a_slider_by_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
             ("cannot-tell", None, None),
             ("clear", None, None),
             ("clear", None, None),
-            *(zero, half, ("rating", 30, 0), zero, zero),
-            *[("rating", 100, 2)] * 10,
+            *(zero, half, ("rating", 30, 0), zero),
+            *[("rating", 100, 2)] * 11,
         ]
         assert problems == []
         page.close()

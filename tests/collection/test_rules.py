@@ -16,7 +16,7 @@ from qrowd.collection.books import ledger, notices
 from qrowd.collection.database import transfer
 from qrowd.collection.database.schema import assignment, event, judging_set, place
 from qrowd.collection.database.verification import broken
-from qrowd.collection.judging import events, peer_review, submission
+from qrowd.collection.judging import events, peer_review, queue, submission
 from qrowd.collection.judging.offer import Offer, body_of
 from qrowd.collection.judging.submission import sweep
 from qrowd.collection.material.campaign_rows import create_campaign
@@ -298,6 +298,17 @@ def test_the_first_sets_of_a_new_worker_may_be_gold(made: Any) -> None:
         kinds = {row.key: row.kind for row in rows}
     assert [kinds[key] for key in keys[:2]] == ["gold", "gold"]
     assert list(kinds.values()).count("gold") == 3
+
+
+def test_as_many_batches_are_left_as_come(made: Any) -> None:
+    what = material(topics=6, gold_sets=3)
+    site = made(("gold = 1\n", "gold = 1\nfirst_gold = 1\n"), what=what)
+    ann = site.worker("ann")
+    for left in (2, 1):
+        assert site.work(queue.batches_left, ann) == left
+        site.whole(ann)
+    assert site.work(queue.batches_left, ann) == 0
+    assert site.next(ann).code == "gold-used-up"
 
 
 def test_no_lease_without_money_and_volunteers_need_none(made: Any) -> None:

@@ -102,6 +102,10 @@ def test_a_file_that_comes_back_is_used_again(server: Server, tmp_path: Path) ->
     path = tmp_path / "campaign.db"
     _moved(path)
     assert _save(server, ann, place, "k1") == 503
+    page = server.client.get(
+        "/judge/tiny", headers={"Accept": "text/html", "Accept-Language": "de"}
+    )
+    assert (page.status_code, page.text.count("kann gerade nichts speichern")) == (503, 1)
     (tmp_path / "moved.db").rename(path)
     assert _save(server, ann, place, "k1") == 200
 

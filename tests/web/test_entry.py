@@ -184,6 +184,10 @@ def test_ids_that_are_not_the_platforms_are_refused(tmp_path: Path) -> None:
         assert enter(server, parameters=sent(1)).status_code == 200
         address = "/judge/tiny?PROLIFIC_PID=mallory&STUDY_ID=x&SESSION_ID=y"
         assert server.client.get(address).status_code == 401
+        for odd_id in ("p" * 3000, "a%00b", "a%0Ab"):
+            page = server.client.get(f"/judge/tiny?PROLIFIC_PID={odd_id}&lang=de")
+            assert page.status_code == 422
+            assert "zu lang oder kein einfacher Text" in page.text
 
 
 def test_a_study_is_named_by_its_shape(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ pytest.importorskip("nh3", reason="pages need the extra serve")
 from tests.web.serving import API, Server
 from tests.web.test_work import judge
 
+from qrowd.collection.judging import queue
 from qrowd.texts import FOLDER as TEXTS
 from qrowd.texts import catalogue, language_of, languages, worker_words
 from qrowd.web.api.work import in_whole_steps
@@ -43,6 +44,11 @@ def test_scripts_ask_for_sentences_that_there_are() -> None:
     assert asked <= catalogue("en").keys()
 
 
+def test_workers_are_told_in_their_language_why_there_is_no_batch() -> None:
+    shown = set(queue._WHY) - {"consent"}  # a screen of its own
+    assert {f"nothing.{code}" for code in shown} <= worker_words("de").keys()
+
+
 def test_the_page_needs_little_and_nothing_from_elsewhere() -> None:
     files = [path.read_bytes() for path in (FOLDER / "static").rglob("*.*")]
     assert sum(len(gzip.compress(one)) for one in files) < 60_000
@@ -63,7 +69,8 @@ def test_the_page_of_a_campaign(server: Server) -> None:
 
 def test_unknown_addresses_are_pages_for_browsers_and_json_for_programs(server: Server) -> None:
     browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-    for path in ("/nowhere", "/judge/tiny/no/such/page", "/favicon.ico"):
+    unknown = ("/nowhere", "/judge/tiny/no/such/page", "/judge/tiny/original/xyz", "/favicon.ico")
+    for path in unknown:
         page = server.client.get(path, headers=browser, follow_redirects=False)
         assert page.status_code == 404, path
         assert page.headers["content-type"].startswith("text/html")

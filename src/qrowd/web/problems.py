@@ -89,6 +89,7 @@ def refusal(
 
 
 NO_PAGE = Text("problem.address")
+PAGES = {"not-found": NO_PAGE, "store": Text("error.store")}  # what browsers are told, by code
 
 
 def install(app: FastAPI, page: Callable[[Request, int, Text], Response | None]) -> None:
@@ -97,13 +98,16 @@ def install(app: FastAPI, page: Callable[[Request, int, Text], Response | None])
     """
 
     @app.exception_handler(QrowdError)
-    def _ours(_: Request, error: QrowdError) -> JSONResponse:
+    def _ours(request: Request, error: QrowdError) -> Response:
         code = "store" if isinstance(error, StoreError) else "bad-input"
         if isinstance(error, RuleError):
             code = error.code
         if isinstance(error, StoreError):
             _log.error("database cannot be used", extra={"cause": cause_of(error)})
-        return refusal(code, sentence_of(error), status_of(error))
+        status, words = status_of(error), PAGES.get(code)
+        if words and (shown := page(request, status, words)):
+            return shown
+        return refusal(code, sentence_of(error), status)
 
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> Response:

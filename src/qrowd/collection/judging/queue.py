@@ -128,7 +128,9 @@ def batches_left(work: Work, worker_id: int) -> int:
     else:
         left = math.ceil(work.count(judging_set, allowed) / plan.counted_per_hit)
         if plan.gold_per_hit:
-            left = min(left, len(gold.unmet(work, worker_id)) // plan.gold_per_hit)
+            is_new = not work.count(assignment, _judged_by(worker_id))
+            golds = len(gold.unmet(work, worker_id)) - is_new * plan.hit.first_gold
+            left = min(left, max(0, golds) // plan.gold_per_hit)
     if pay := plan.pay_of("judge"):
         left = min(left, ledger.balance(work).free // pay)
     return left + (_open(work, worker_id) is not None)

@@ -64,10 +64,8 @@ def truth_of(work: Work, truth: Qrels | None = None, prevalence: float = 0.3) ->
         for topic, doc, right, grade in work.db.execute(query)
     }
     if true_grades and not grades.keys() & true_grades.keys():
-        message = (
-            "no true grade is of a pair of this campaign; do names match? In a game, pairs are"
-        )
-        raise InputError(f"{message} sentences: doc#1, doc#2, ...")
+        message = "no true grade is of a pair of this campaign; do names match?"
+        raise InputError(f"{message} Sentences are called doc#1, doc#2, ...")
     topics, docs = [topic for topic, _ in grades], [doc for _, doc in grades]
     return Qrels.of(topics, docs, list(grades.values()))
 

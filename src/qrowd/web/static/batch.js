@@ -2,7 +2,7 @@
 
 import { serverTime } from "./api.js";
 import { takeSeconds } from "./clock.js";
-import { announce, button, h, mainButton } from "./dom.js";
+import { announce, button, h, ignoreDoubleClicks, mainButton } from "./dom.js";
 import * as keys from "./keys.js";
 import * as outbox from "./outbox.js";
 import { askQuestions, askReason, earlierOf } from "./parts.js";
@@ -85,6 +85,7 @@ export class Batch {
     this.stage = h("div.stage");
     this.notes = h("div.notes", { role: "status" });
     this.bar = h("section.bar", { "aria-label": t("bar") });
+    ignoreDoubleClicks(this.bar, '.grade, [data-act="cannot"], [data-act="broken"]');
     this.reader = new Reader();
     const ownPage = h(
       "a",
@@ -232,7 +233,9 @@ export class Batch {
     try {
       for (let each = next(); each; each = next()) {
         done.add(`${each.set.key}/${each.position}`);
-        await fetchDocument(each.set.key, each.position);
+        await fetchDocument(each.set.key, each.position).catch((error) => {
+          if (error.status !== 500) throw error; // this one alone cannot be shown
+        });
       }
     } catch {
       // no network: the next step tries again

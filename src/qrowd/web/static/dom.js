@@ -35,6 +35,18 @@ export function button(text, act, attributes = {}) {
   return h("button", { type: "button", onclick, ...attributes }, text);
 }
 
+// The second click of a double one would fall on what nobody has seen yet. Fingers are let through:
+// two taps that are near one another are counted, too, whatever they are on.
+export function ignoreDoubleClicks(root, selector) {
+  const ignore = (event) => {
+    const isDouble = event.detail > 1 && event.pointerType !== "touch";
+    if (!isDouble || !event.target.closest(selector)) return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  root.addEventListener("click", ignore, true);
+}
+
 export function mainButton(text, act) {
   return button(text, act, { class: "main" });
 }

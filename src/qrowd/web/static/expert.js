@@ -2,7 +2,7 @@
 // place of this one. What is shown and what is asked is the server's.
 
 import { read } from "./api.js";
-import { announce } from "./dom.js";
+import { announce, ignoreDoubleClicks } from "./dom.js";
 import * as keys from "./keys.js";
 import { fetchOnce, Reader, toggleMarks } from "./reader.js";
 import { t } from "./texts.js";
@@ -113,6 +113,7 @@ async function go(address, options) {
   isBusy = true;
   try {
     const reply = await fetch(address, options);
+    if (reply.status >= 500) throw new Error(reply.statusText);
     const page = new DOMParser().parseFromString(await reply.text(), "text/html");
     if (!page.getElementById("reader")) {
       location.assign(reply.url);
@@ -136,6 +137,7 @@ async function go(address, options) {
   }
 }
 
+ignoreDoubleClicks(main, ".case-bar button");
 main.addEventListener("submit", (event) => {
   event.preventDefault();
   if (event.target.matches(".case-bar") && isEarly()) {

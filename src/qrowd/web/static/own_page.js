@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { announce, button, closeDialog, h, mainButton, openDialog, show } from "./dom.js";
+import { MOST_WORDS } from "./parts.js";
 import { askAgainBox, batchesLeft, fact, failedChecks, whomToAsk } from "./screens.js";
 import { about, has, money, problem, t, time } from "./texts.js";
 
@@ -172,7 +173,8 @@ function askForget() {
 
 // Words to somebody.
 function askWords(title, send) {
-  const field = h("textarea", { rows: 5, id: "words", "aria-label": title });
+  const attributes = { rows: 5, id: "words", maxlength: MOST_WORDS, "aria-label": title };
+  const field = h("textarea", attributes);
   const state = h("p", { role: "status" });
   const sendButton = mainButton(t("send"), async () => {
     const text = field.value.trim();

@@ -4,6 +4,8 @@ import { call } from "./api.js";
 import { button, closeDialog, h, openDialog, prose } from "./dom.js";
 import { about, problem, t } from "./texts.js";
 
+export const MOST_WORDS = 10_000; // characters of a text that the server takes
+
 // Where the topic stands beside the document, as in the style sheet; and where there is room for
 // all of it above the document.
 const wide = matchMedia("(min-width: 56rem)");
@@ -75,9 +77,9 @@ export function earlierOf(sets, topic, wordsFor) {
 // A reason, a marked passage, or either, with what is said of a document.
 export function askReason(reader, grade, onSave) {
   const wanted = about.justification;
-  const reason = h("textarea", { id: "reason", rows: 3 });
-  const passage = h("textarea", { id: "passage", rows: 3 });
-  passage.value = reader.selection;
+  const reason = h("textarea", { id: "reason", rows: 3, maxlength: MOST_WORDS });
+  const passage = h("textarea", { id: "passage", rows: 3, maxlength: MOST_WORDS });
+  passage.value = reader.selection.slice(0, MOST_WORDS).replace(/[\ud800-\udbff]$/, "");
   const save = h("button.main", { type: "submit" }, t("save"));
   const cancel = button(t("cancel"), () => closeDialog(dialog));
   const form = h(

@@ -2,7 +2,7 @@
 
 import { call } from "./api.js";
 import { announce, button, h, mainButton, prose, show } from "./dom.js";
-import { topicText } from "./parts.js";
+import { MOST_WORDS, topicText } from "./parts.js";
 import { documentOf, Reader } from "./reader.js";
 import * as store from "./store.js";
 import { about, has, label, money, problem, t } from "./texts.js";
@@ -26,9 +26,10 @@ export function batchesLeft({ batches }) {
 // `ahead`: what only those know who have come in.
 function facts(ahead = null) {
   const { pay, hourly, minutes_per_batch: minutes } = about;
+  const own = `facts.documents.${about.way}`;
   return h(
     "dl.facts",
-    fact("facts.documents", String(about.documents_per_batch)),
+    fact(has(own) ? own : "facts.documents", String(about.documents_per_batch)),
     fact("facts.minutes", String(Math.max(1, Math.round(minutes)))),
     pay ? fact("facts.pay", money(pay)) : null,
     hourly ? fact("facts.hourly", money(hourly)) : null,
@@ -179,7 +180,8 @@ function missedCard(way, reader, batch, missed) {
   const { place, position } = missed;
   const set = batch.sets.find(({ key }) => key === place);
   const shown = set?.documents.find((each) => each.position === position);
-  const reason = h("textarea", { rows: 3, id: `why-${place}-${position}` });
+  const id = `why-${place}-${position}`;
+  const reason = h("textarea", { rows: 3, id, maxlength: MOST_WORDS });
   const state = h("p.quiet", { role: "status" });
   const send = mainButton(t("review.send"), async () => {
     const text = reason.value.trim();
