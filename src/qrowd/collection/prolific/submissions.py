@@ -155,7 +155,7 @@ def hear(work: Work, said: Sequence[Heard], *, asked: bool) -> int:
             columns = {"state": each.state, "worker_id": worker_id, "heard_at": work.now}
             work.update(submission, mine, doubtful=0, **columns)
             new += row.state != each.state
-            if row.state != each.state:
+            if (row.state, row.worker_id) != (each.state, worker_id):
                 _tell_of_part(work, worker_id, each.state)
         _follow(work, row.id, worker_id, each.state, row.base, wanted)
     return new
