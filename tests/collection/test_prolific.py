@@ -780,11 +780,31 @@ def test_of_what_does_not_show_with_others_somebody_decides(
     late.bonuses = [(at + 10**6, amount) for at, amount in late.bonuses]
     site.clock.forward(21)
     assert calls.send_all(site.store, "tiny", client) == {"done": 1, "doubt": 1}
+    site.clock.forward(21)
+    assert calls.send_all(site.store, "tiny", client) == {"doubt": 1}  # not told once more
+    assert len(shown.bonuses) == 1
     late.bonuses = shown.bonuses
     site.clock.forward(21)
     assert calls.send_all(site.store, "tiny", client) == {"done": 1}
     assert len(platform.payments) == 1
     assert settled(site) == 200
+
+
+def test_a_payment_of_which_a_part_was_marked_is_not_told_again(
+    site: Site, platform: Platform, client: Client
+) -> None:
+    published(site, client)
+    for at in (1, 2):
+        site.whole(came(site, platform, at))
+        leave(platform, at, contract.RETURNED)
+    calls.listen(site.store, "tiny", client)
+    do(site, SendBonuses())
+    platform.planned = [("/pay/", "errs before")]
+    calls.send_all(site.store, "tiny", client)
+    site.clock.forward(21)
+    site.work(audit.perform, "o", "settle", {"workers": [1]}, sure=True)
+    assert calls.send_all(site.store, "tiny", client) == {"doubt": 1}
+    assert bonuses_of(platform, 1) == []
 
 
 @pytest.mark.parametrize("answer", ["silent", "busy"])

@@ -29,7 +29,7 @@ ACTS = {
 }
 DONE = {
     "done": "{n} done",
-    "refused": "{n} refused by Prolific; see `campaign prolific DB sync --json`",
+    "refused": "{n} not done; why: `campaign prolific DB sync --json`, under `refused`",
     "later": "{n} put off, to be sent again: run this again in a minute",
     "doubt": "{n} in doubt: nobody knows whether they were taken; Prolific is asked about them "
     "when this runs again, twenty minutes from now at the earliest",

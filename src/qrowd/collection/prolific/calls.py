@@ -702,9 +702,12 @@ def _settle_payment(
     with store.write(name) as work:
         _paid(work, shown)
         owed = {row.id: row.amount for row in ledger.owed(work)}
+        # of the same payment, but not in doubt any more: they would be paid again
+        same = work.own(platform_call) & (platform_call.c.payment == payment)
+        others = work.count(platform_call, same) - len(rest)
         problem = (
-            "it was paid with others, and does not show"
-            if shown
+            "it was to be paid with others, and does not show"
+            if others
             else "Prolific does not say which bonuses it paid"
             if None in seen.values()
             else NOT_OWED

@@ -268,7 +268,7 @@ def _decide(work: Work, which: ColumnElement[bool]) -> list[Decision]:
         kind = _decided(row, batches[who], of)
         # who was paid by bonuses before (their time had run out, say) would be paid for the same
         # work again: what is left goes the same way
-        if kind and paid.get(who) and owed.get(who, 0) < amounts[kind]:
+        if kind and paid.get(who, 0) > row.base and owed.get(who, 0) < amounts[kind]:
             kind = RETURN
         if kind:
             found.append(Decision(row, kind, amounts[kind]))
