@@ -159,6 +159,7 @@ class Platform:
         self.counts_in = 1  # pence for each penny that it is told
         self.shows_after = 0.0  # seconds until a bonus shows
         self.waits: dict[Any, float] = {}
+        self.wait = 1  # seconds that it asks for
         self.planned: list[tuple[str, str]] = []  # failures of the next such calls: part, kind
 
     def handle(self, method: str, path: str, body: Any, token: str) -> tuple[int, Any]:
@@ -313,7 +314,8 @@ def _handler(platform: Platform) -> type[BaseHTTPRequestHandler]:
                 platform.failures[failure] += failure != ""
                 if failure == "busy":
                     platform.waits[self.client_address] = time.monotonic() + 0.95
-                    self._reply(429, {"error": {"detail": "slow down"}}, {"Retry-After": "1"})
+                    wait = {"Retry-After": str(platform.wait)}
+                    self._reply(429, {"error": {"detail": "slow down"}}, wait)
                     return
                 if failure == "errs before":
                     self._reply(500, {"error": {"detail": "something went wrong"}})

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import httpx
 
 TOO_LATE = (408, 504, 520, 521, 522, 523, 524)  # nobody knows whether the server did it
-LONGEST_WAIT = 120.0  # seconds, also where a server asks for more
+LONGEST_WAIT = 120.0  # seconds between two tries; where a server asks for more, nothing is tried
 _SHOWN = 200  # letters of what a server says is wrong
 _UNTOUCHED = 429  # a call that was turned away before it was looked at
 
@@ -104,6 +104,7 @@ class Client:
             raise MissingExtraError.needed("calls to other servers", "serve") from None
         self.address, self.tries, self.seconds = address.rstrip("/") + "/", tries, seconds
         self.wait = wait or threading.Event().wait
+        self.closed_until = 0.0  # on the monotonic clock: it asked to be left alone so long
         self.http = httpx.Client(headers=dict(headers), timeout=seconds, follow_redirects=False)
 
     def close(self) -> None:
@@ -123,17 +124,23 @@ class Client:
     def _called(self, method: str, path: str, body: Mapping[str, Any] | None, tries: int) -> Any:
         problem: CallError = LaterError("it was not tried")
         wait: float | None
+        left = self.closed_until - time.monotonic()
+        if left > 0:
+            raise LaterError(f"it asked to be left alone for {left:.0f} seconds more")
         for attempt in range(tries):
             try:
                 return self._once(method, path, body)
             except LaterError as error:
                 problem, wait = error, error.wait
+                if wait is not None and wait > LONGEST_WAIT:
+                    self.closed_until = time.monotonic() + wait
+                    raise
             except LostError as error:
                 if method != "GET":
                     raise
                 problem, wait = error, None
             if attempt + 1 < tries:
-                self.wait(min(LONGEST_WAIT, pause(attempt) if wait is None else wait))
+                self.wait(pause(attempt) if wait is None else wait)
         raise problem
 
     def _once(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:

@@ -16,8 +16,10 @@ from tests.cli.campaign_lines import run, said
 from tests.collection.making import Site, make_site, material
 from tests.collection.test_prolific import PROLIFIC
 
+from qrowd.collection.database.schema import platform_call
 from qrowd.collection.people import entry
 from qrowd.collection.prolific import calls, contract
+from qrowd.collection.record import audit
 
 ADDRESS = "--address https://judge.example.org"
 
@@ -96,6 +98,51 @@ def test_from_draft_to_bonus(
     # `--dry-run` shows also later
     assert "nothing was sent\n" in said(capsys, f"prolific {db} sync --dry-run")
     assert [amount for _, amount in platform.people[f"{1:024x}"].bonuses] == [35]
+
+
+def test_only_what_was_shown_is_sent(
+    site: Site,
+    platform: Platform,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    db = database(site)
+    shown = said(capsys, f"prolific {db} study {ADDRESS}")
+    said(capsys, f"prolific {db} study {ADDRESS} --send --yes")
+    (body,) = platform.studies.values()
+    assert all(f'"{each["code"]}"' in shown for each in body["completion_codes"])
+    said(capsys, f"prolific {db} study --publish --yes")
+    come(site, platform)
+    said(capsys, f"prolific {db} sync --send --yes")
+    said(capsys, f"act {db} bonus worker=1 amount=35")
+
+    def slowly(question: str, yes: bool) -> bool:
+        """Somebody else is at work while one looks."""
+        site.work(audit.perform, "o", "bonus", {"worker": 1, "amount": 20})
+        return True
+
+    with monkeypatch.context() as patched:
+        patched.setattr("qrowd.cli.campaign.prolific.confirmed", slowly)
+        assert "meanwhile something else is to be sent" in complaint(
+            capsys, f"prolific {db} bonus --send", 1
+        )
+    one = platform.people[f"{1:024x}"]
+    assert one.bonuses == []
+    # what is in doubt is shown, and asked for, before it is sent again
+    platform.planned = [("/pay/", "errs before")]
+    assert "1 in doubt" in said(capsys, f"prolific {db} bonus --send --yes")
+    site.work(
+        lambda work: work.update(
+            platform_call,
+            platform_call.c.state == "sending",
+            tried_at=platform_call.c.made_at - 10**7,
+        )
+    )
+    asked = complaint(capsys, f"prolific {db} bonus --send", 2)
+    assert "Send 2 calls? Add --yes" in asked
+    shown = said(capsys, f"prolific {db} bonus --send --yes")
+    assert "in doubt, sent again only where Prolific has nothing of it: POST submissions/b" in shown
+    assert [amount for _, amount in one.bonuses] == [55]
 
 
 def test_errors_come_before_anything_is_sent(

@@ -15,7 +15,7 @@ from sqlalchemy import func, select
 
 pytest.importorskip("httpx", reason="no client to call Prolific with")
 
-from benchmarks.prolific import Participant, Platform, serving, survive
+from benchmarks.prolific import _ROUTES, Participant, Platform, serving, survive
 from tests.collection.making import PLAN, Site, make_site, material, wrong
 
 from qrowd.collection.books import ledger, notices
@@ -239,6 +239,34 @@ def test_names_that_were_not_seen_are_settings() -> None:
         parse_plan(plan.replace("code.failed", "code.odd"))
 
 
+def test_a_lost_draft_is_told_from_others_by_its_codes(
+    site: Site, platform: Platform, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    platform.make({"completion_codes": [], "name": "another", "reward": 7}, "")
+
+    def brief(platform: Platform, body: Any, query: str) -> Any:
+        """A list that says little."""
+        keys = ("id", "name", "status")
+        return {"results": [{key: each[key] for key in keys} for each in platform.studies.values()]}
+
+    monkeypatch.setitem(_ROUTES, "GET studies/", brief)
+    for failure in ("errs before", "errs after"):
+        platform.planned.append(("POST studies/", failure))
+    do(site, MakeStudy(address=ADDRESS))
+    assert calls.send_all(site.store, "tiny", client)["done"] == 1
+    assert len(platform.studies) == 2
+    with site.store.read("tiny") as work:
+        assert submissions.made_study(work).platform_id == f"{2:024x}"
+
+
+def test_a_study_is_sent_as_it_was_shown(site: Site) -> None:
+    with site.store.read("tiny") as work:
+        codes = contract.codes_of(work)
+        assert codes == contract.codes_of(work)
+    assert len(set(codes.values())) == 4
+    assert all(len(code) == 8 for code in codes.values())
+
+
 # --- refused before anything is sent --------------------------------------------------------------
 
 
@@ -297,6 +325,27 @@ def test_a_study_that_was_made_by_hand(site: Site, platform: Platform, client: C
         assert provider_of(work.plan.platform).codes == {"completed": "MADE", "failed": "F"}
         assert submissions.made_study(work).reward == 120
         assert work.plan.platform.places == 12
+
+
+@pytest.mark.parametrize(
+    ("config", "problem"),
+    [
+        ({"max_submissions_per_participant": 3}, "lets a person submit 3 times"),
+        ({"auto_rejection_categories": ["EXCEPTIONALLY_FAST"]}, r"rejects by itself \(EXCEPTION"),
+    ],
+)
+def test_a_study_that_breaks_what_is_kept_is_not_taken(
+    site: Site, platform: Platform, config: dict[str, Any], problem: str
+) -> None:
+    body = {
+        "external_study_url": f"{ADDRESS}/judge/tiny?PROLIFIC_PID=x",
+        "completion_codes": [{"code": "MADE", "code_type": "COMPLETED"}],
+        "reward": 120,
+        "total_available_places": 12,
+        "submissions_config": config,
+    }
+    with pytest.raises(RuleError, match=problem):
+        do(site, TakeStudy(made=Made(platform.make(body, ""))))
 
 
 # --- what became of submissions -------------------------------------------------------------------
@@ -472,6 +521,122 @@ def test_a_forgotten_person_is_not_heard_of_again(
         assert work.count(platform_call, platform_call.c.worker_id.is_not(None)) == 0
 
 
+def test_a_decision_that_is_another_by_now_is_not_told(
+    site: Site, platform: Platform, client: Client
+) -> None:
+    published(site, client)
+    ann = came(site, platform, 1)
+    leave(platform, 1)
+    calls.listen(site.store, "tiny", client)
+    do(site, TellDecisions())  # asked to return: nothing was done
+    site.whole(ann)
+    with site.store.read("tiny") as work:
+        assert submissions.decisions(work) == []  # one is under way
+    assert calls.send_all(site.store, "tiny", client)["refused"] == 1
+    assert state_of(platform, 1) == contract.AWAITING
+    sync(site, client)
+    assert state_of(platform, 1) == contract.APPROVED
+
+
+@pytest.mark.parametrize("sent", [True, False])
+def test_who_was_paid_by_a_bonus_is_not_paid_for_the_same_again(
+    site: Site, platform: Platform, client: Client, sent: bool
+) -> None:
+    """Somebody runs out of time, is paid all the same, and then hands in at the platform."""
+    published(site, client)
+    site.whole(came(site, platform, 1))
+    leave(platform, 1, contract.TIMED_OUT)
+    calls.listen(site.store, "tiny", client)
+    do(site, SendBonuses())
+    if sent:
+        calls.send_all(site.store, "tiny", client)
+    leave(platform, 1)
+    sync(site, client)
+    if not sent:
+        sync(site, client)
+    with site.store.read("tiny") as work:
+        kinds = [row.kind for row in calls.calls_in(work, "done")]
+    assert "return" in kinds
+    assert "approve" not in kinds
+    assert bonuses_of(platform, 1) == [100]
+    assert settled(site) == 100
+
+
+def test_two_submissions_of_one_person_are_one_debt(
+    site: Site, platform: Platform, client: Client
+) -> None:
+    published(site, client)
+    site.whole(came(site, platform, 1))
+    again, name = f"{77:024x}", f"{1 + 10**6:024x}"
+    platform.people[again] = Participant(again, name, contract.ACTIVE)
+    leave(platform, 1, contract.RETURNED)
+    calls.listen(site.store, "tiny", client)
+    with site.store.read("tiny") as work:
+        assert submissions.bonuses_due(work) == []  # the other one may pay it
+    platform.people[again].status = contract.RETURNED
+    assert sync(site, client, SendBonuses()) == {"done": 1}
+    assert bonuses_of(platform, 1) + bonuses_of(platform, 77) == [100]
+    assert settled(site) == 100
+
+
+def test_nobody_is_paid_by_bonuses_who_was_rejected(
+    site: Site, platform: Platform, client: Client
+) -> None:
+    published(site, client)
+    site.whole(came(site, platform, 1))
+    leave(platform, 1)
+    calls.listen(site.store, "tiny", client)
+    do(site, RejectSubmission(worker=1, category="LOW_EFFORT", message=REASON))
+    calls.send_all(site.store, "tiny", client)
+    assert state_of(platform, 1) == contract.REJECTED
+    with pytest.raises(RuleError, match="nothing is owed beyond"):
+        do(site, SendBonuses())
+
+
+def test_what_was_approved_in_part_is_looked_at_first(
+    site: Site, platform: Platform, client: Client
+) -> None:
+    published(site, client)
+    site.whole(came(site, platform, 1))
+    leave(platform, 1)
+    calls.listen(site.store, "tiny", client)
+    leave(platform, 1, contract.PARTLY)
+    calls.listen(site.store, "tiny", client)
+    with pytest.raises(RuleError, match="nothing is owed beyond"):
+        do(site, SendBonuses())
+    with site.store.read("tiny") as work:
+        (told_of,) = notices.notices(work)
+    site.work(audit.perform, "o", "settle", {}, sure=True)
+    site.work(notices.dealt_with, told_of.id)
+    site.work(audit.perform, "o", "bonus", {"worker": 1, "amount": 30})
+    assert sync(site, client, SendBonuses()) == {"done": 1}
+    assert bonuses_of(platform, 1) == [30]
+    with site.store.read("tiny") as work:
+        assert notices.notices(work) == []  # it is not told again and again
+
+
+def test_undoing_takes_back_what_was_not_sent(
+    site: Site, platform: Platform, client: Client
+) -> None:
+    published(site, client)
+    for at in (1, 2):
+        site.whole(came(site, platform, at))
+        leave(platform, at)
+    calls.listen(site.store, "tiny", client)
+    number = do(site, TellDecisions())
+    platform.planned = [("transition", "errs before")]
+    with site.store.read("tiny") as work:
+        first = calls.calls_in(work, "waiting")[0]
+    calls._send_one(site.store, "tiny", client, first.id)
+    site.work(audit.undo, "o", number)
+    with site.store.read("tiny") as work:
+        assert [row.id for row in calls.calls_in(work, "waiting")] == [first.id]
+    calls.send_all(site.store, "tiny", client)
+    assert [state_of(platform, at) for at in (1, 2)] == ["APPROVED", "AWAITING REVIEW"]
+    with pytest.raises(RuleError, match="was undone already"):
+        site.work(audit.undo, "o", number)
+
+
 # --- bonuses --------------------------------------------------------------------------------------
 
 
@@ -565,6 +730,99 @@ def test_what_was_paid_otherwise_is_not_paid_again(
     with site.store.read("tiny") as work:
         (row,) = calls.calls_in(work, "refused")
     assert row.problem == "so much is not owed any more"
+
+
+def test_whoever_marks_a_doubtful_bonus_as_paid_ends_the_doubt(
+    site: Site, platform: Platform, client: Client
+) -> None:
+    with_bonus(site, platform, client)
+    platform.planned = [("/pay/", "errs after")]
+    platform.shows_after = 10**6
+    calls.send_all(site.store, "tiny", client)
+    with pytest.raises(RuleError, match="being told to pay w1 just now; nothing was marked"):
+        site.work(audit.perform, "o", "settle", {}, sure=True)
+    site.clock.forward(21)
+    site.work(audit.perform, "o", "settle", {}, sure=True)
+    assert calls.send_all(site.store, "tiny", client) == {}
+    assert bonuses_of(platform, 1) == [55]
+    assert settled(site) == 155
+
+
+def test_a_bonus_on_its_way_is_not_paid_by_a_higher_reward(
+    site: Site, platform: Platform, client: Client
+) -> None:
+    with_bonus(site, platform, client)
+    platform.planned = [("/pay/", "errs after")]
+    calls.send_all(site.store, "tiny", client)
+    platform.studies[f"{1:024x}"]["reward"] = 130  # somebody raised it at Prolific
+    calls.listen(site.store, "tiny", client)
+    with site.store.read("tiny") as work:
+        number = next(row.id for row in audit.acts(work) if row.act == "bonus")
+    with pytest.raises(RuleError, match="paid already"):
+        site.work(audit.undo, "o", number)
+    site.clock.forward(21)
+    assert calls.send_all(site.store, "tiny", client) == {"done": 1}
+    assert settled(site) == 130 + 55
+
+
+def test_of_what_does_not_show_with_others_somebody_decides(
+    site: Site, platform: Platform, client: Client
+) -> None:
+    published(site, client)
+    for at in (1, 2):
+        site.whole(came(site, platform, at))
+        leave(platform, at, contract.RETURNED)
+    calls.listen(site.store, "tiny", client)
+    do(site, SendBonuses())
+    platform.planned = [("/pay/", "errs after")]
+    calls.send_all(site.store, "tiny", client)
+    shown, late = (platform.people[f"{at:024x}"] for at in (1, 2))
+    late.bonuses = [(at + 10**6, amount) for at, amount in late.bonuses]
+    site.clock.forward(21)
+    assert calls.send_all(site.store, "tiny", client) == {"done": 1, "doubt": 1}
+    site.clock.forward(21)
+    assert calls.send_all(site.store, "tiny", client) == {"doubt": 1}  # not told once more
+    assert len(shown.bonuses) == 1
+    late.bonuses = shown.bonuses
+    site.clock.forward(21)
+    assert calls.send_all(site.store, "tiny", client) == {"done": 1}
+    assert len(platform.payments) == 1
+    assert settled(site) == 200
+
+
+def test_a_payment_of_which_a_part_was_marked_is_not_told_again(
+    site: Site, platform: Platform, client: Client
+) -> None:
+    published(site, client)
+    for at in (1, 2):
+        site.whole(came(site, platform, at))
+        leave(platform, at, contract.RETURNED)
+    calls.listen(site.store, "tiny", client)
+    do(site, SendBonuses())
+    platform.planned = [("/pay/", "errs before")]
+    calls.send_all(site.store, "tiny", client)
+    site.clock.forward(21)
+    site.work(audit.perform, "o", "settle", {"workers": [1]}, sure=True)
+    assert calls.send_all(site.store, "tiny", client) == {"doubt": 1}
+    assert bonuses_of(platform, 1) == []
+
+
+@pytest.mark.parametrize("answer", ["silent", "busy"])
+def test_what_cannot_be_known_is_not_paid_anew(
+    site: Site, platform: Platform, client: Client, answer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_bonus(site, platform, client)
+    platform.planned = [("/pay/", "errs after")]
+    platform.shows_after = 10**6
+    calls.send_all(site.store, "tiny", client)
+    if answer == "silent":  # it does not say which bonuses it paid
+        monkeypatch.setattr(Participant, "body", lambda one, _: {"id": one.id})
+    else:
+        platform.planned = [("/pay/", "busy")]
+    site.clock.forward(21)
+    assert calls.send_all(site.store, "tiny", client) == {"doubt": 1}
+    assert bonuses_of(platform, 1) == [55]
+    assert len(platform.payments) == 1
 
 
 def test_an_amount_that_the_platform_reads_otherwise_is_not_paid(
@@ -688,6 +946,20 @@ def test_a_wait_that_is_asked_for_is_waited(platform: Platform) -> None:
         platform.planned = [("users/me/", "busy")]
         assert client.get("users/me/")["currency_code"] == "GBP"
     assert waited == [1.0]
+
+
+def test_a_server_that_asks_for_a_long_wait_is_left_alone(platform: Platform) -> None:
+    waited: list[float] = []
+    with at(platform, waited) as client:
+        platform.wait = 3600
+        platform.planned = [("users/me/", "busy")]
+        with pytest.raises(LaterError, match="429"):
+            client.get("users/me/")
+        n = len(platform.calls)
+        with pytest.raises(LaterError, match=r"left alone for 3[56]\d\d seconds"):
+            client.send("POST", "nosuch/", {})
+        assert len(platform.calls) == n
+    assert waited == []
 
 
 def test_only_what_was_surely_not_done_is_sent_again(platform: Platform) -> None:

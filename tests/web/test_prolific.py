@@ -206,3 +206,23 @@ def test_the_server_asks_and_sends_by_itself(office: Server, platform: Platform)
     come(office, platform, 1)
     tasks.tell_prolific(office.site.store, Rounds())
     assert states(office) == ["ACTIVE"]
+
+
+def test_the_server_sends_nothing_in_another_currency(office: Server, platform: Platform) -> None:
+    class Rounds(Event):
+        rounds = 0
+
+        def wait(self, timeout: float | None = None) -> bool:
+            self.rounds += 1
+            return self.rounds > 3
+
+    act(office, "make study", address="https://judge.example.org")
+    platform.currency = "USD"
+    tasks.tell_prolific(office.site.store, Rounds())
+    assert platform.studies == {}
+    overview = words(desk(office, "organiser").get("/campaigns/tiny"))
+    assert "Prolific could not be told: the account pays in USD, the plan in GBP" in overview
+    platform.currency = "GBP"
+    tasks.tell_prolific(office.site.store, Rounds())
+    assert len(platform.studies) == 1
+    assert "could not be told" not in words(desk(office, "organiser").get("/campaigns/tiny"))

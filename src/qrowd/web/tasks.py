@@ -45,11 +45,12 @@ from qrowd.collection.people.mailer import Mailer
 from qrowd.collection.plan.files import read_plan_files
 from qrowd.collection.plan.sections import MINUTE
 from qrowd.collection.plan.toml import parse_plan
-from qrowd.collection.prolific.calls import listen, open_client, send_due
+from qrowd.collection.prolific import calls
 from qrowd.collection.publishing.export import export, given_names
 from qrowd.collection.publishing.release import release
 from qrowd.data.collected import qrels_of
 from qrowd.errors import RuleError, StoreError
+from qrowd.http import Client
 from qrowd.io.atomic import write
 from qrowd.rendering import plain, tsv
 from qrowd.reporting.parts import Figure
@@ -392,7 +393,7 @@ def send_letters(store: Store, mailer: Mailer, address: str, stop: Any) -> None:
 
 def tell_prolific(store: Store, stop: Any) -> None:
     """Ask Prolific about every study and send what waits, until `stop`; in a thread of its own."""
-    client = open_client(wait=stop.wait)
+    client = calls.open_client(wait=stop.wait)
     pause, next_looks = TELLING_EVERY, dict[int, float]()
     with contextlib.closing(client):
         while not stop.wait(pause):
@@ -401,12 +402,31 @@ def tell_prolific(store: Store, stop: Any) -> None:
                 try:
                     if is_made and time.monotonic() > next_looks.get(number, 0.0):
                         next_looks[number] = time.monotonic() + LISTENING_EVERY
-                        listen(store, number, client)
-                    send_due(store, number, client, stop)
-                except Exception:  # the platform or the database is away: calls wait
+                        calls.listen(store, number, client)
+                    _send(store, number, client, stop)
+                except Exception as error:  # the platform or the database is away: calls wait
                     _log.warning("prolific not told", exc_info=True, extra={"campaign": number})
                     well = False
+                    _tell_of_failure(store, number, error)
             pause = TELLING_EVERY if well else min(2 * pause, LONGEST_PAUSE)
+
+
+def _send(store: Store, number: int, client: Client, stop: Any) -> None:
+    """Send what is due, unless the token, the currency or the study is another."""
+    with store.read(number) as work:
+        if not calls.are_due(work):
+            return
+    calls.refuse_unfit(store, number, client)
+    with store.write(number) as work:
+        notices.settle(work, "prolific-failed")
+    calls.send_due(store, number, client, stop)
+
+
+def _tell_of_failure(store: Store, number: int, error: Exception) -> None:
+    """Tell the organiser what does not end by itself."""
+    if isinstance(error, RuleError) and error.code != "no-platform":
+        with contextlib.suppress(StoreError), store.write(number) as work:
+            notices.tell(work, "prolific-failed", problem=str(error))
 
 
 def _with_study(store: Store) -> list[tuple[int, bool]]:

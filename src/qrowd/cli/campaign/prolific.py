@@ -29,7 +29,7 @@ ACTS = {
 }
 DONE = {
     "done": "{n} done",
-    "refused": "{n} refused by Prolific; see `campaign prolific DB sync --json`",
+    "refused": "{n} not done; why: `campaign prolific DB sync --json`, under `refused`",
     "later": "{n} put off, to be sent again: run this again in a minute",
     "doubt": "{n} in doubt: nobody knows whether they were taken; Prolific is asked about them "
     "when this runs again, twenty minutes from now at the earliest",
@@ -110,16 +110,20 @@ def prolific(
         shown = _preview(store, campaign, news, acts)
         for line in shown.lines:
             say(str(line))
+        for line in shown.doubts:
+            say(f"in doubt, sent again only where Prolific has nothing of it: {line}")
         for problem in shown.problems:
             say(f"note: {problem}")
         sent: Counter[str] = Counter()
         if is_dry:
             again = "" if dry else ", since this was the first time: say --send to send it"
             say(f"nothing was sent{again}")
-        elif shown.lines and not confirmed(f"Send {counted(shown.lines, 'call')}?", yes):
+        elif (waiting := [*shown.lines, *shown.doubts]) and not confirmed(
+            f"Send {counted(waiting, 'call')}?", yes
+        ):
             return
         else:
-            sent = _send(store, campaign, client, news, shown.acts)
+            sent = _send(store, campaign, client, news, shown, yes)
         with store.read(campaign) as work:
             state, words_of_state = _state(work)
     for kind, words in DONE.items():
@@ -184,6 +188,7 @@ class Preview:
     """What acts would send, found out by doing them and taking them back."""
 
     lines: list[Request]
+    doubts: list[Request]  # sent before, and perhaps again
     acts: list[Act]  # those that have something to do
     problems: list[str]
 
@@ -207,24 +212,42 @@ def _preview(store: Store, campaign: str, news: News | None, acts: list[Act]) ->
                 problems.append(str(error))
             else:
                 possible.append(act)
-        lines = calls.requests_of(calls.with_plan(work), calls.calls_in(work, calls.WAITING))
+        work = calls.with_plan(work)
+        lines = calls.requests_of(work, calls.calls_in(work, calls.WAITING))
+        doubts = calls.requests_of(work, calls.in_doubt(work))
         tried.rollback()
-    return Preview(lines, possible, problems)
+    return Preview(lines, doubts, possible, problems)
 
 
 def _send(
-    store: Store, campaign: str, client: Client, news: News | None, acts: list[Act]
+    store: Store, campaign: str, client: Client, news: News | None, shown: Preview, yes: bool
 ) -> Counter[str]:
+    """Do what was shown, and send it; an error where it would be something else by now."""
     from qrowd.collection.prolific import calls
     from qrowd.collection.record import audit
 
+    done = []
     with store.write(campaign) as work:
         if news is not None:
             calls.take_in(work, news)
-        for act in acts:
+        for act in shown.acts:
             number = audit.perform(calls.with_plan(work), user(), act, sure=True)
             undo = "" if act.final else "; what is not sent yet: `act --undo {number}`"
-            say(f"act {number}: {act.name}{undo.format(number=number)}")
+            done.append(f"act {number}: {act.name}{undo.format(number=number)}")
+        work = calls.with_plan(work)
+        more = [
+            line
+            for line in calls.requests_of(work, calls.calls_in(work, calls.WAITING))
+            if line not in shown.lines
+        ]
+        if more and not yes:
+            raise RuleError(
+                "conflict",
+                f"meanwhile something else is to be sent ({more[0]}); nothing was sent: run this "
+                "again",
+            )
+    for line in (*more, *done):
+        say(str(line))
     return calls.send_all(store, campaign, client)
 
 

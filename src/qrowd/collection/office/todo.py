@@ -183,6 +183,7 @@ _GROUPED = {
     "stopped": "/workers?state=stopped",
     "reviewed": "/workers",
     "prolific-paid": "/prolific",
+    "prolific-failed": "/prolific",
 }
 
 

@@ -44,12 +44,14 @@ from qrowd.collection.plan.sections import MINUTE
 from qrowd.collection.plan.toml import rewritten, stored_plan
 from qrowd.collection.prolific import contract, submissions
 from qrowd.collection.prolific.contract import (
+    APPROVE,
     AWAITING,
     BONUS,
     DRAFT,
     PLACES,
     PUBLISH,
     RETURN,
+    SCREEN_OUT,
     STUDY,
     TARGETS,
     names_of,
@@ -66,6 +68,8 @@ DOUBT_AFTER = 20 * MINUTE  # longer than all tries of one call: nobody is sendin
 PAUSES = (0, 1, 5, 15, 60)  # minutes until the next try, the last of them from then on
 AT_ONCE = 100  # bonuses of one payment
 MOST_PAGES = 1000
+DECISIONS = (APPROVE, SCREEN_OUT, RETURN)
+NOT_OWED = "so much is not owed any more"
 _NO_ACCESS = (401, 403)
 _log = logging.getLogger(__name__)
 
@@ -369,6 +373,11 @@ def with_plan(work: Work) -> Work:
     return replace(work, plan=stored_plan(str(text)))
 
 
+def are_due(work: Work) -> bool:
+    """Whether anything is to be sent now, or asked about."""
+    return bool(_due(work) or in_doubt(work))
+
+
 def _due(work: Work) -> list[KnownCall]:
     return [row for row in calls_in(work, WAITING) if row.next_at <= work.now]
 
@@ -385,12 +394,15 @@ def _begin_bonuses(work: Work) -> list[KnownCall]:
     owed = {row.id: row.amount for row in ledger.owed(work)}
     due = [row for row in _due(work) if row.kind == BONUS]
     gone = [row.id for row in due if owed.get(row.worker_id or 0, 0) < row.amount]
-    if gone:
-        mine = platform_call.c.id.in_(gone)
-        work.update(platform_call, mine, state=REFUSED, problem="so much is not owed any more")
+    _refuse(work, gone, NOT_OWED)
     numbers = [row.id for row in due if row.id not in gone][:AT_ONCE]
     _begin(work, numbers, payment="")
     return _as_now(work, numbers)
+
+
+def _refuse(work: Work, numbers: Sequence[int], problem: str) -> None:
+    """End calls that are not sent (again), and say why."""
+    work.update(platform_call, platform_call.c.id.in_(numbers), state=REFUSED, problem=problem)
 
 
 def _as_now(work: Work, numbers: Sequence[int]) -> list[KnownCall]:
@@ -436,6 +448,10 @@ def _send_one(store: Store, name: str | int, client: Client, number: int) -> str
         row = next((row for row in _due(work) if row.id == number), None)
         if row is None:
             return LATER  # somebody else sends it
+        number_of = row.submission_id
+        if row.kind in DECISIONS and not submissions.is_decided(work, number_of or 0, row.kind):
+            _refuse(work, [number], "the campaign decides otherwise by now")
+            return REFUSED
         request = _request(work, row)
         _begin(work, [number])
     try:
@@ -488,9 +504,7 @@ def _found_out(
             return _found_submission(store, name, client, row, why, lost)
         body: Mapping[str, Any] | None
         if row.kind == STUDY:
-            wanted = json.loads(row.body)
-            made = [each for each in _listed(client, names["studies"]) if _is_it(each, wanted)]
-            body = client.get(f"studies/{made[0]['id']}/") if made else None
+            body = _made_of(client, names["studies"], json.loads(row.body))
             is_done = body is not None
         else:
             body = client.get(f"studies/{of.platform_id}/")
@@ -507,10 +521,16 @@ def _found_out(
     return outcome
 
 
-def _is_it(body: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Whether a study in a list is the one that was to be made."""
-    keys = ("internal_name", "external_study_url")
-    return all(body.get(key, wanted[key]) == wanted[key] for key in keys)
+def _made_of(client: Client, path: str, wanted: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The study that was made of a body: its codes are in no other. A list may not say all."""
+    codes = {each["code"] for each in wanted["completion_codes"]}
+    for each in _listed(client, path):
+        if each.get("internal_name", wanted["internal_name"]) != wanted["internal_name"]:
+            continue
+        body: Mapping[str, Any] = client.get(f"studies/{quote(str(each['id']), safe='')}/")
+        if {each.get("code") for each in body.get("completion_codes", ())} == codes:
+            return body
+    return None
 
 
 def _found_submission(
@@ -536,7 +556,7 @@ def _pay(store: Store, name: str | int, client: Client, part: Sequence[KnownCall
     try:
         with store.read(name) as work:
             request, names = _payment(work, part), names_of(work)
-        before = {row.id: _bonuses_seen(client, row, names) for row in part}
+        before = {row.id: _bonuses_seen(client, row, names) or 0 for row in part}
         answer = client.send(request.method, request.path, request.body)
         payment, amount = str(answer["id"]), answer.get(names["payment.amount"])
     except RefusedError as error:
@@ -557,17 +577,23 @@ def _pay(store: Store, name: str | int, client: Client, part: Sequence[KnownCall
 
 
 def _pay_out(
-    store: Store, name: str | int, client: Client, part: Sequence[KnownCall], payment: str
+    store: Store,
+    name: str | int,
+    client: Client,
+    part: Sequence[KnownCall],
+    payment: str,
+    again: bool = False,
 ) -> str:
-    """Have a payment done that was just claimed; one try, which is soon over."""
+    """Have a payment done that was just claimed; one try, which is soon over.
+
+    Where it was told `again`, an error says nothing of the first time: it stays in doubt.
+    """
     try:
         client.send("POST", f"bulk-bonus-payments/{quote(payment, safe='')}/pay/", {}, tries=1)
-    except LaterError as error:
-        return _ended_ours(store, name, part, LATER, str(error))
-    except RefusedError as error:
-        return _ended_ours(store, name, part, REFUSED, str(error))
-    except LostError as error:
-        return _ended_ours(store, name, part, DOUBT, str(error))
+    except CallError as error:
+        outcome = LATER if isinstance(error, LaterError) else REFUSED
+        outcome = DOUBT if again or isinstance(error, LostError) else outcome
+        return _ended_ours(store, name, part, outcome, str(error))
     with store.write(name) as work:
         _paid(work, part)
     return DONE
@@ -582,20 +608,42 @@ def _ended_ours(
 
 
 def _paid(work: Work, part: Sequence[KnownCall]) -> None:
-    """Bonuses that were paid, in the books too."""
-    ours = _still_ours(work, part)
-    for row in ours:
+    """Bonuses that were paid, in the books too; in doubt until the books can have them."""
+    booked = []
+    for row in _still_ours(work, part):
         assert row.worker_id is not None
-        sums = {"bonuses": submission.c.bonuses + row.amount}
-        work.update(submission, submission.c.id == row.submission_id, **sums)
-        ledger.pay_out(work, row.worker_id, row.amount)
-    _end(work, [row.id for row in ours], DONE)
+        if submissions.book(work, row.worker_id, row.amount):
+            sums = {"bonuses": submission.c.bonuses + row.amount}
+            work.update(submission, submission.c.id == row.submission_id, **sums)
+            booked.append(row.id)
+    _end(work, booked, DONE)
 
 
-def _bonuses_seen(client: Client, row: KnownCall, names: Mapping[str, str]) -> int:
-    """The sum of bonuses that the platform knows of for a submission, in minor units."""
-    seen = client.get(f"submissions/{row.submission}/").get(names["submission.bonuses"]) or ()
-    return sum(int(amount) for amount in seen)
+def _bonuses_seen(client: Client, row: KnownCall, names: Mapping[str, str]) -> int | None:
+    """The sum of bonuses that the platform knows of for a submission, if it says them."""
+    body, name = client.get(f"submissions/{row.submission}/"), names["submission.bonuses"]
+    return sum(int(amount) for amount in body[name] or ()) if name in body else None
+
+
+def mark_paid(work: Work, worker_ids: Sequence[int]) -> None:
+    """Somebody says that these workers were paid: bonuses in doubt are not asked about any more.
+
+    An error where one is being sent just now.
+    """
+    doubted = {row.id for row in in_doubt(work)}
+    theirs = [
+        row
+        for row in calls_in(work, SENDING)
+        if row.kind == BONUS and row.worker_id in set(worker_ids)
+    ]
+    fresh = [row for row in theirs if row.id not in doubted]
+    if fresh:
+        raise RuleError(
+            "conflict",
+            f"Prolific is being told to pay w{fresh[0].number} just now; nothing was marked: "
+            "look again in half an hour",
+        )
+    _refuse(work, [row.id for row in theirs], "somebody marked this as paid")
 
 
 def in_doubt(work: Work) -> list[KnownCall]:
@@ -645,24 +693,35 @@ def _settle_payment(
         tally[_ended_ours(store, name, part, LATER, "no answer")] += len(part)
         return
     try:
-        shown = [
-            row for row in part if _bonuses_seen(client, row, names) >= row.before + row.amount
-        ]
+        seen = {row.id: _bonuses_seen(client, row, names) for row in part}
     except CallError as error:
         tally[_ended_ours(store, name, part, DOUBT, str(error))] += len(part)
         return
+    shown = [row for row in part if (seen[row.id] or 0) >= row.before + row.amount]
+    rest = [row for row in part if row not in shown]
     with store.write(name) as work:
         _paid(work, shown)
-        rest = [row for row in part if row not in shown]
-        if shown:
-            ours = _still_ours(work, rest)
-            _end(work, [row.id for row in ours], LATER, "not paid with the others")
-        # the same payment again: never a second one for the same
-        claimed = [] if shown else _claim(work, part)
+        owed = {row.id: row.amount for row in ledger.owed(work)}
+        # of the same payment, but not in doubt any more: they would be paid again
+        same = work.own(platform_call) & (platform_call.c.payment == payment)
+        others = work.count(platform_call, same) - len(rest)
+        problem = (
+            "it was to be paid with others, and does not show"
+            if others
+            else "Prolific does not say which bonuses it paid"
+            if None in seen.values()
+            else NOT_OWED
+            if any(owed.get(row.worker_id or 0, 0) < row.amount for row in rest)
+            else ""
+        )
+        # the same payment again: never a second one for the same; else somebody has to look
+        claimed = [] if problem else _claim(work, part)
+        if problem:
+            _end(work, [row.id for row in _still_ours(work, rest)], DOUBT, problem)
     tally[DONE] += len(shown)
-    tally[LATER] += len(rest) if shown else 0
+    tally[DOUBT] += len(rest) if problem else 0
     if claimed:
-        tally[_pay_out(store, name, client, claimed, payment)] += len(claimed)
+        tally[_pay_out(store, name, client, claimed, payment, again=True)] += len(claimed)
 
 
 def refuse_odd_reason(category: str, message: str) -> None:

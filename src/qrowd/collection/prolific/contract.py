@@ -15,6 +15,7 @@ from urllib.parse import quote, urlsplit
 
 from qrowd.collection.books.prospect import batch_documents
 from qrowd.collection.database.store import Work
+from qrowd.collection.people.workers import secret_of
 from qrowd.collection.plan.platforms import OUTCOMES, prolific_names, provider_of
 from qrowd.errors import RuleError
 
@@ -87,10 +88,17 @@ def minutes_of(work: Work) -> int:
     return max(1, math.ceil(plan.seconds_of(math.ceil(batch_documents(work)) + test) / 60))
 
 
-def new_codes(work: Work) -> dict[str, str]:
-    """A completion code for each outcome: those of the plan, else new ones."""
-    known = provider_of(work.plan.platform).codes
-    return {outcome: known.get(outcome) or work.key()[:8].upper() for outcome in OUTCOMES}
+def codes_of(work: Work) -> dict[str, str]:
+    """A completion code for each outcome: those of the plan, else such as nobody can guess.
+
+    They are the same whenever one looks, so that a study is sent as it was shown.
+    """
+    known, secret = provider_of(work.plan.platform).codes, secret_of(work).encode()
+    made = {
+        outcome: hmac.new(secret, f"code {outcome}".encode(), hashlib.sha256).hexdigest()[:8]
+        for outcome in OUTCOMES
+    }
+    return {outcome: known.get(outcome) or code.upper() for outcome, code in made.items()}
 
 
 def study_body(work: Work, address: str, places: int) -> dict[str, Any]:
@@ -175,6 +183,22 @@ def refuse_other_study(work: Work, body: Mapping[str, Any]) -> None:
             f"{work.name!r}; nothing was sent",
         )
     refuse_other_currency(work, body, "study.currency", f"study {number}")
+
+
+def refuse_odd_study(body: Mapping[str, Any]) -> None:
+    """An error where a study that somebody made breaks what a campaign keeps."""
+    number, config = body.get("id", "?"), body.get("submissions_config") or {}
+    most = config.get("max_submissions_per_participant") or 1
+    if most != 1:
+        raise RuleError(
+            "bad-value", f"study {number} lets a person submit {most} times; it must be once"
+        )
+    if config.get("auto_rejection_categories"):
+        raise RuleError(
+            "bad-value",
+            f"study {number} rejects by itself "
+            f"({', '.join(map(str, config['auto_rejection_categories']))}); switch that off there",
+        )
 
 
 def refuse_other_currency(work: Work, body: Mapping[str, Any], name: str, whose: str) -> None:

@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 
 from qrowd.collection.books import ledger, notices
 from qrowd.collection.database import schema
@@ -38,10 +38,12 @@ from qrowd.collection.prolific.contract import (
     APPROVE,
     APPROVED,
     AWAITING,
+    BONUS,
     ORDER,
     OVER,
     PARTLY,
     REJECT,
+    REJECTED,
     RESERVED,
     RETURN,
     SCREEN_OUT,
@@ -98,12 +100,12 @@ def made_study(work: Work) -> schema.Study:
     return row
 
 
-def known(work: Work) -> list[KnownSubmission]:
-    """All submissions, in the order in which they were first heard of."""
+def known(work: Work, *conditions: ColumnElement[bool]) -> list[KnownSubmission]:
+    """All submissions, or some, in the order in which they were first heard of."""
     query = (
         select(submission, worker.c.number, worker.c.state.label("worker_state"))
         .select_from(submission.outerjoin(worker, worker.c.id == submission.c.worker_id))
-        .where(work.own(submission))
+        .where(work.own(submission), *conditions)
     )
     return work.rows(query.order_by(submission.c.id), KnownSubmission)
 
@@ -140,6 +142,7 @@ def hear(work: Work, said: Sequence[Heard], *, asked: bool) -> int:
                 heard_at=work.now,
             )
             new += 1
+            _tell_of_part(work, worker_id, each.state)
             _follow(work, number, worker_id, each.state, 0, wanted)
             continue
         mine = submission.c.id == row.id
@@ -152,6 +155,8 @@ def hear(work: Work, said: Sequence[Heard], *, asked: bool) -> int:
             columns = {"state": each.state, "worker_id": worker_id, "heard_at": work.now}
             work.update(submission, mine, doubtful=0, **columns)
             new += row.state != each.state
+            if (row.state, row.worker_id) != (each.state, worker_id):
+                _tell_of_part(work, worker_id, each.state)
         _follow(work, row.id, worker_id, each.state, row.base, wanted)
     return new
 
@@ -177,21 +182,37 @@ def _follow(
         for assigned in work.rows(select(assignment).where(active), Assignment):
             move(work, assigned, "expire")
     due = {APPROVED: of.reward, SCREENED_OUT: of.screen_out}.get(state, 0) - base
-    if state == PARTLY:
+    # what a bonus pays that is on its way is not free for this
+    if due > 0 and book(work, worker_id, due, kept=under_way(work, worker_id)):
+        work.update(submission, submission.c.id == number, base=base + due)
+
+
+def _tell_of_part(work: Work, worker_id: int | None, state: str) -> None:
+    if state == PARTLY and worker_id is not None:
         notices.tell(work, "prolific-part", f"w{worker_id}", worker=_name(work, worker_id))
-    if due <= 0:
-        return
-    missing = due - ledger.unsettled(work, worker_id, ("owed",))
+
+
+def under_way(work: Work, worker_id: int) -> int:
+    """What a worker is paid by bonuses that were sent, and of which no answer is known yet."""
+    c = platform_call.c
+    mine = (c.worker_id == worker_id) & (c.kind == BONUS) & (c.state == "sending")
+    return work.number(select(func.sum(c.amount)).where(mine))
+
+
+def book(work: Work, worker_id: int, amount: int, kept: int = 0) -> bool:
+    """Write into the books what the platform has paid somebody, all but `kept` of what is owed
+    first; whether that could be done: the budget may not have what is beyond it.
+    """
+    missing = amount - max(0, ledger.unsettled(work, worker_id, ("owed",)) - kept)
     if missing > 0:  # the platform has paid more than was earned here
         if not ledger.affordable(work, missing):
             shown = work.plan.pay.shown(missing)
-            about = f"w{worker_id}"
             named = {"worker": _name(work, worker_id), "amount": shown}
-            notices.tell(work, "prolific-paid", about, **named)
-            return
+            notices.tell(work, "prolific-paid", f"w{worker_id}", **named)
+            return False
         ledger.post(work, "platform", missing, "free", "owed", worker_id=worker_id)
-    ledger.pay_out(work, worker_id, due)
-    work.update(submission, submission.c.id == number, base=base + due)
+    ledger.pay_out(work, worker_id, amount)
+    return True
 
 
 def _name(work: Work, worker_id: int) -> str:
@@ -202,26 +223,54 @@ def _name(work: Work, worker_id: int) -> str:
 
 
 def decisions(work: Work) -> list[Decision]:
-    """What the campaign decided of submissions that wait for it, and the platform was not told."""
-    of = made_study(work)
-    said = select(platform_call.c.submission_id, platform_call.c.kind).where(
-        work.own(platform_call), platform_call.c.state != "refused"
+    """What the campaign decided of submissions that wait for it, and the platform was not told.
+
+    Nothing where the platform is being told of a submission already.
+    """
+    c = platform_call.c
+    said = select(c.submission_id, c.kind, c.state).where(
+        work.own(platform_call), c.submission_id.is_not(None), c.state != "refused"
     )
     told: dict[int, set[str]] = defaultdict(set)
-    for number, kind in work.db.execute(said.where(platform_call.c.submission_id.is_not(None))):
+    busy = set()
+    for number, kind, state in work.db.execute(said):
         told[number].add(kind)
+        if state != "done":
+            busy.add(number)
+    return [
+        decision
+        for decision in _decide(work, submission.c.state == AWAITING)
+        if decision.submission.id not in busy
+        and told[decision.submission.id].isdisjoint((decision.kind, REJECT))
+    ]
+
+
+def is_decided(work: Work, number: int, kind: str) -> bool:
+    """Whether the campaign decides so of a submission, as things stand now."""
+    return [each.kind for each in _decide(work, submission.c.id == number)] == [kind]
+
+
+def _decide(work: Work, which: ColumnElement[bool]) -> list[Decision]:
+    """What follows for some submissions from the batches of their people, and from the money."""
+    of, owed = made_study(work), {row.id: row.amount for row in ledger.owed(work)}
+    people = select(submission.c.worker_id).where(work.own(submission), which)
     batches: dict[int, list[Assignment]] = defaultdict(list)
-    of_people = select(submission.c.worker_id).where(work.own(submission))
-    query = select(assignment).where(assignment.c.worker_id.in_(of_people))
+    query = select(assignment).where(assignment.c.worker_id.in_(people))
     for batch in work.rows(query.order_by(assignment.c.id), Assignment):
         batches[batch.worker_id].append(batch)
+    sums = select(submission.c.worker_id, func.sum(submission.c.base + submission.c.bonuses))
+    sums = sums.where(submission.c.worker_id.in_(people)).group_by(submission.c.worker_id)
+    paid: dict[int, int] = dict(work.db.execute(sums).all())
     amounts = {APPROVE: of.reward, SCREEN_OUT: of.screen_out, RETURN: 0}
     found = []
-    for row in known(work):
-        if row.state != AWAITING or REJECT in told[row.id]:
-            continue
-        kind = _decided(row, batches[row.worker_id or 0], of)
-        if kind and kind not in told[row.id]:
+    for row in known(work, which):
+        who = row.worker_id or 0
+        kind = _decided(row, batches[who], of)
+        # who was paid by bonuses before (their time had run out, say) would be paid for the same
+        # work again: what is left goes the same way
+        if kind and paid.get(who, 0) > row.base and owed.get(who, 0) < amounts[kind]:
+            kind = RETURN
+        if kind:
             found.append(Decision(row, kind, amounts[kind]))
     return found
 
@@ -243,17 +292,26 @@ def _decided(row: KnownSubmission, batches: Sequence[Assignment], of: schema.Stu
 
 
 def bonuses_due(work: Work) -> list[BonusDue]:
-    """What is owed to people whose submissions are over, beyond what these pay."""
+    """What is owed to people whose submissions are over, beyond what these pay: to each once.
+
+    Whoever was rejected is paid nothing there; of whom Prolific paid a part, somebody looks first.
+    """
     made_study(work)
     owed = {row.id: row.amount for row in ledger.owed(work)}
-    open_calls = select(platform_call.c.submission_id).where(
+    open_calls = select(platform_call.c.worker_id).where(
         work.own(platform_call), platform_call.c.state.in_(("waiting", "sending"))
     )
     busy = set(work.db.scalars(open_calls))
+    unclear = {row.about for row in notices.notices(work) if row.kind == "prolific-part"}
+    theirs: dict[int, list[KnownSubmission]] = defaultdict(list)
+    for row in known(work):
+        if row.worker_id in owed and row.worker_id not in busy:
+            theirs[row.worker_id].append(row)
     return [
-        BonusDue(row, owed[row.worker_id])
-        for row in known(work)
-        if row.state in OVER and row.worker_id in owed and row.id not in busy
+        BonusDue(rows[-1], owed[worker_id])
+        for worker_id, rows in theirs.items()
+        if all(row.state in OVER and row.state != REJECTED for row in rows)
+        and f"w{worker_id}" not in unclear
     ]
 
 

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import asyncio
 import heapq
-import http.client
 import itertools
 import json
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
+import httpx
 import numpy as np
 
+from qrowd.http import asked_to_wait, pause
 from qrowd.web.robots.robot import Call, Life, Reply, Robot, Wait
 
 LONGEST_WAIT = 30.0  # seconds for one request
@@ -148,40 +149,41 @@ class Timings:
 class Connection:
     """A robot's own connection to a server, kept open; a lost one is made again."""
 
-    def __init__(self, address: str, timings: Timings) -> None:
-        parts = urlsplit(address)
-        host, port = parts.hostname or "127.0.0.1", parts.port or 80
-        self.http = http.client.HTTPConnection(host, port, timeout=LONGEST_WAIT)
+    def __init__(self, address: str, timings: Timings, trusted: ssl.SSLContext) -> None:
+        self.http = httpx.Client(
+            base_url=address, timeout=LONGEST_WAIT, verify=trusted, trust_env=False
+        )
         self.timings = timings
 
     def send(self, call: Call) -> Reply:
-        """One request, tried again where the connection broke."""
+        """One request, tried again where the connection broke or the server is busy."""
         # what it is, without names: next, answers, documents, finish, submit, ...
         parts = call.path.split("/")
         kind = "documents" if "documents" in parts else parts[-1]
         for attempt in range(6):
             began = time.perf_counter()
             try:
-                reply = self._once(call)
-            except (OSError, http.client.HTTPException):
-                self.http.close()  # the next request opens it again
+                response = self._once(call)
+            except httpx.TransportError:  # the next request opens it again
                 time.sleep(0.2 * 2**attempt)
                 continue
             self.timings.taken.setdefault(kind, []).append(time.perf_counter() - began)
-            if reply.status >= 500:
-                self.timings.failed.append(f"{kind} {reply.status}")
-            return reply
+            status, wait = response.status_code, asked_to_wait(response.headers)
+            if status == 429:
+                time.sleep(min(LONGEST_WAIT, pause(attempt) if wait is None else wait))
+                continue
+            if status >= 500:
+                self.timings.failed.append(f"{kind} {status}")
+            return Reply(status, response.content)
         self.timings.failed.append(f"{kind} unreachable")
         return Reply(503, b'{"error": {"code": "unreachable", "message": "no reply"}}')
 
-    def _once(self, call: Call) -> Reply:
+    def _once(self, call: Call) -> httpx.Response:
         headers = {"Content-Type": "application/json"}
         if call.token:
             headers["Authorization"] = f"Bearer {call.token}"
         body = None if call.body is None else json.dumps(call.body)
-        self.http.request(call.method, call.path, body, headers)
-        response = self.http.getresponse()
-        return Reply(response.status, response.read())
+        return self.http.request(call.method, call.path, content=body, headers=headers)
 
 
 def load(
@@ -197,8 +199,11 @@ def load(
     They come one after another over so many seconds, else all at once.
     """
     timings, until = Timings(), time.monotonic() + stop_after
+    trusted = ssl.create_default_context()  # once: it reads all certificates
     threads = [
-        threading.Thread(target=_work, args=(address, robot, timings, speed, until))
+        threading.Thread(
+            target=_work, args=(Connection(address, timings, trusted), robot, speed, until)
+        )
         for robot in robots
     ]
     for thread in threads:
@@ -209,8 +214,8 @@ def load(
     return timings
 
 
-def _work(address: str, robot: Robot, timings: Timings, speed: float, until: float) -> None:
-    connection, life, reply = Connection(address, timings), robot.live(), None
+def _work(connection: Connection, robot: Robot, speed: float, until: float) -> None:
+    life, reply = robot.live(), None
     try:
         while time.monotonic() < until:
             step = life.send(reply)

@@ -9,6 +9,8 @@ from qrowd.collection.books import ledger
 from qrowd.collection.database.store import Work
 from qrowd.collection.office.payout import Payment, Settlement, settlement
 from qrowd.collection.people.workers import worker_by_number
+from qrowd.collection.prolific.calls import mark_paid
+from qrowd.collection.prolific.submissions import under_way
 from qrowd.collection.record.act import Act, Consequence, Details, Stored
 from qrowd.collection.record.details import Inside, Money, WorkerNumber, WorkerNumbers, detail
 from qrowd.errors import RuleError
@@ -66,7 +68,7 @@ class Bonus(Act):
 def take_back_bonus(work: Work, worker_id: int, amount: int) -> None:
     """A worker is not owed a bonus any more; an error where it was paid."""
     due = {row.id: row.amount for row in ledger.owed(work)}
-    if due.get(worker_id, 0) < amount:
+    if due.get(worker_id, 0) - under_way(work, worker_id) < amount:
         raise RuleError("not-allowed", "this bonus was paid already")
     ledger.post(work, "bonus undone", amount, "owed", "free", worker_id=worker_id)
 
@@ -95,12 +97,15 @@ class Settle(Act):
         if self.payout is None:
             numbers = self._numbers(work)
             ids = [worker_by_number(work, number).id for number in numbers]
+            mark_paid(work, ids)
             return {"workers": numbers, "amount": ledger.settle(work, ids)}
         stands = settlement(work, self.payout.payments)
         if not stands.due:
             raise RuleError("conflict", f"{self._nothing(stands)}; nothing was changed")
-        for payment in stands.due:
-            ledger.pay_out(work, worker_by_number(work, payment.worker).id, payment.amount)
+        ids = [worker_by_number(work, payment.worker).id for payment in stands.due]
+        mark_paid(work, ids)
+        for worker_id, payment in zip(ids, stands.due, strict=True):
+            ledger.pay_out(work, worker_id, payment.amount)
         return {"workers": [each.worker for each in stands.due], "amount": stands.total}
 
     @staticmethod

@@ -65,10 +65,8 @@ class StudyAct(Act):
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
-        if calls.take_back(work, stored["calls"]) < len(stored["calls"]):
-            raise RuleError(
-                "conflict", "some of it was told to Prolific already; the rest is taken back"
-            )
+        if not calls.take_back(work, stored["calls"]):
+            raise RuleError("conflict", "Prolific was told all of it already")
 
 
 def _with_fee(work: Work, asked: Consequence, amount: int) -> Consequence:
@@ -108,7 +106,7 @@ class MakeStudy(StudyAct):
             )
         places = self.places or work.plan.platform.places or submissions.people_wanted(work)
         _refuse_few(work, places)
-        before, codes = _plan_before(work), contract.new_codes(work)
+        before, codes = _plan_before(work), contract.codes_of(work)
         listed = tuple(f"{outcome}={code}" for outcome, code in codes.items())
         text = rewritten(work.plan.text, "platform", {"codes": listed, "places": places})
         store_plan(work, text)
@@ -191,6 +189,7 @@ class TakeStudy(StudyAct):
             raise RuleError("conflict", "this campaign has a study already")
         body, before = self.made.body, _plan_before(work)
         contract.refuse_other_study(work, body)
+        contract.refuse_odd_study(body)
         places = int(body.get("total_available_places", 0))
         _refuse_few(work, places)
         codes = _codes_of(work, body)
@@ -325,7 +324,10 @@ class TellDecisions(StudyAct):
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
         StudyAct.undo(work, stored)
-        if "before" in stored:
+        is_told = work.count(
+            platform_call, platform_call.c.id.in_(stored["calls"]), platform_call.c.kind == PLACES
+        )
+        if "before" in stored and not is_told:
             keys = {"places": stored["before"] or None}
             store_plan(work, rewritten(work.plan.text, "platform", keys))
 
