@@ -65,5 +65,5 @@ def test_a_parameter_may_be_a_list() -> None:
     for wrong in ((0, "a"), 3, (0.5,), (True,)):
         with pytest.raises(ParameterError, match="a list of whole numbers"):
             grades.check(wrong, "here")
-    with pytest.raises(ParameterError, match="a list of words"):
+    with pytest.raises(ParameterError, match="a list of texts"):
         words.check((1,), "here")
