@@ -44,6 +44,7 @@ def test_alias(dummy: type) -> None:
         ("dummy(size=true)", ParameterError, "got True"),
         ("dummy(sise=2)", UnknownNameError, "did you mean size"),
         ("dumy", UnknownNameError, "did you mean dummy"),
+        ("majority", UnknownNameError, "known: "),
         ("dummy(size=)", UsageError, "cannot read the arguments"),
         ("dummy(size=2, size=3)", UsageError, "sets size twice; keep one of them"),
         ("(size)", UsageError, "cannot read"),
