@@ -406,10 +406,10 @@ class Learned(Rule):
             weights = _coefficients(features[at[taught]], bad[taught], self.ridge)
             unseen[~taught] = expit(features[at[~taught]] @ weights)
         told = unseen >= self.at_least
-        precision = f"{bad[told].mean():.2f}" if told.any() else "unknown"
+        share = f"a share of {bad[told].mean():.2f}" if told.any() else "an unknown share"
         words = (
-            f"bad with probability {{value:.2f}}, by {int(told.sum())} of {{n}} marked people "
-            f"doubted unseen, of whom {precision} are bad"
+            f"bad with probability {{value:.2f}}; of {{n}} marked people the rule would doubt "
+            f"{int(told.sum())} without having seen them, and {share} of these is bad"
         )
         doubt = above(chance, np.full(evidence.size, float(len(at))), self.at_least, 1, words)
         doubted = doubt.doubted.copy()
