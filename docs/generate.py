@@ -1,5 +1,5 @@
-"""Write the reference pages: one for each method, measure, rule and group of commands, one each for
-the keys of plans, the formats of files, the HTTP interface and the library.
+"""Write the reference pages: one for each method and group of commands, one each for the measures,
+the screening rules, the keys of plans, the names of columns, the HTTP interface and the library.
 
 python docs/generate.py        writes docs/reference/*/*.md
 """
@@ -63,7 +63,7 @@ def pages() -> dict[str, str]:
     for kind in TITLES:
         cards = registry.cards(kind)
         made[f"{kind}s/index.md"] = registry_page(kind)
-        if kind != "rule":  # these are few and short: all on one page
+        if kind == "method":  # the others are short: all of a kind on one page
             made |= {f"{kind}s/{name}.md": card_page(card) for name, card in cards.items()}
     made["commands/index.md"] = commands_page()
     for group in _groups():
@@ -82,10 +82,10 @@ def registry_page(kind: str) -> str:
     """All cards of a kind, each with a link to its page."""
     title, about = TITLES[kind]
     cards = registry.cards(kind).values()
-    target = "#{}" if kind == "rule" else "{}.md"
+    target = "{}.md" if kind == "method" else "#{}"
     rows = [f"| [`{c.id}`]({target.format(c.id)}) | {c.summary} | {c.paper} |" for c in cards]
     table = "\n".join([f"| {kind} | what it is | source |", "|---|---|---|", *rows])
-    own = [f"## `{c.id}` {{ #{c.id} }}\n\n{_body(c)}" for c in cards if kind == "rule"]
+    own = [f"## `{c.id}` {{ #{c.id} }}\n\n{_body(c)}" for c in cards if kind != "method"]
     return "\n\n".join([f"# {title}", about, table, *own]) + "\n"
 
 
@@ -116,7 +116,7 @@ def _parameters(card: registry.Card) -> str:
 
 def plan_page() -> str:
     """Every key of a campaign's plan file, by section."""
-    from qrowd.collection.plan.sections import sections
+    from qrowd.collection.plan.sections import Checks, sections
 
     parts = [
         "# The plan of a campaign",
@@ -124,8 +124,10 @@ def plan_page() -> str:
         "relative to the plan. [Campaigns](../campaigns.md) tells what follows from it.",
     ]
     for name, kind in sections().items():
+        _, dot, check = name.partition(".")
+        usual = getattr(Checks(), check) if dot else kind()
         rows = [
-            f"| `{p.name}` | `{p.default!r}` | {_cell(p.allowed)} | {_cell(p.help)} |"
+            f"| `{p.name}` | `{getattr(usual, p.name)!r}` | {_cell(p.allowed)} | {_cell(p.help)} |"
             for p in registry.params_of(kind)
         ]
         table = ["| key | default | values | meaning |", "|---|---|---|---|", *rows]
@@ -213,7 +215,7 @@ def common_options() -> dict[str, str]:
 
 def commands_page() -> str:
     """All commands that stand after `qrowd`, each with a link to its page; common options."""
-    about = inspect.cleandoc(qrowd_command.help or "")
+    about = _help(qrowd_command)
     firsts = [(name, commands[0][1]) for name, commands in _groups().items()]
     rows = [
         f"| [`{name}`]({name}.md) | {_cell(verb.get_short_help_str(200))} |"

@@ -104,6 +104,7 @@ def run_commands(folder: Path) -> None:
 
 def photograph(folder: Path) -> None:
     """The first screen of the report, and the judging page with a document."""
+    from PIL import Image
     from playwright.sync_api import sync_playwright
 
     sys.path.insert(0, str(ROOT))
@@ -120,6 +121,10 @@ def photograph(folder: Path) -> None:
         page.wait_for_load_state("networkidle")
         page.screenshot(path=DOCS / "judging.png")
         browser.close()
+    for name in ("report.png", "judging.png"):  # few colours, a third of the size
+        with Image.open(DOCS / name) as picture:
+            few = picture.convert("RGB").quantize(64, dither=Image.Dither.NONE)
+        few.save(DOCS / name, optimize=True)
 
 
 def sources() -> dict[str, dict[str, str]]:

@@ -47,9 +47,9 @@ def test_each_card_has_its_page_and_parameters(kind: str) -> None:
     index = generate.registry_page(kind)
     pages = generate.pages()
     for card in registry.cards(kind).values():
-        target = f"#{card.id}" if kind == "rule" else f"{card.id}.md"
+        target = f"{card.id}.md" if kind == "method" else f"#{card.id}"
         assert index.count(f"| [`{card.id}`]({target}) |") == 1
-        page = index if kind == "rule" else pages[f"{kind}s/{card.id}.md"]
+        page = pages[f"{kind}s/{card.id}.md"] if kind == "method" else index
         assert len(re.findall(rf"^##? `{re.escape(card.id)}`", page, re.MULTILINE)) == 1
         assert all(f"| `{parameter.name}` |" in page for parameter in card.params)
 
@@ -125,7 +125,7 @@ def test_a_new_measure_appears_by_itself() -> None:
         """A dummy that measures nothing."""
 
     try:
-        page = generate.pages()["measures/DummyDoc.md"]
+        page = generate.pages()["measures/index.md"]
     finally:
         registry.forget("DummyDoc", "measure")
     assert DummyMeasure.__doc__ is not None

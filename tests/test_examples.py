@@ -190,7 +190,7 @@ def test_a_language_model_and_200_labels(
     assert len(held) == 10
     assert sum(held) >= 7  # of 90 % intervals
     report = Path("report.html").read_text(encoding="utf-8")
-    assert "The machine judge quick/graded falls for made documents" in report
+    assert "The machine judge quick/graded falls for made-up documents" in report
     assert all(f"{row['human']:.3f}" in report for row in rows)  # by the same cut of grades
 
 

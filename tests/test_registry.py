@@ -44,6 +44,7 @@ def test_alias(dummy: type) -> None:
         ("dummy(size=true)", ParameterError, "got True"),
         ("dummy(sise=2)", UnknownNameError, "did you mean size"),
         ("dumy", UnknownNameError, "did you mean dummy"),
+        ("majority", UnknownNameError, "known: "),
         ("dummy(size=)", UsageError, "cannot read the arguments"),
         ("dummy(size=2, size=3)", UsageError, "sets size twice; keep one of them"),
         ("(size)", UsageError, "cannot read"),
@@ -65,5 +66,5 @@ def test_a_parameter_may_be_a_list() -> None:
     for wrong in ((0, "a"), 3, (0.5,), (True,)):
         with pytest.raises(ParameterError, match="a list of whole numbers"):
             grades.check(wrong, "here")
-    with pytest.raises(ParameterError, match="a list of words"):
+    with pytest.raises(ParameterError, match="a list of texts"):
         words.check((1,), "here")

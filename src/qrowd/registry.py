@@ -83,7 +83,7 @@ class Param:
         """The values it takes, in words."""
         if self.choices:
             return "one of " + ", ".join(str(choice) or '""' for choice in self.choices)
-        kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "a word"}
+        kinds = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
         if self.item is not None:
             return "a list of " + kinds[self.item].removeprefix("a ") + "s"
         bounds = [f"{words} {limit:g}" for words, _, limit in self._limits]

@@ -242,11 +242,11 @@ def test_documents_and_gold_without_text(draft: Draft, paths: dict[str, Path]) -
     blank = [line.replace("text of t3-d1", " ") for line in lost]
     paths["documents"].write_text("\n".join(blank), "utf-8")
     draft = answered(draft, paths, until="pool")
-    with pytest.raises(InputError, match=r"1 document \(t1-d0\) is of the pool not in the doc"):
+    with pytest.raises(InputError, match=r"1 document \(t1-d0\) of the pool is not in the doc"):
         fill_in(draft, given_file("pool", "pool", paths["pool"]), "ann", 3)
     rows = paths["pool"].read_text("utf-8").replace("t1\tt1-d0\n", "")
     paths["pool"].write_text(rows, "utf-8")
-    with pytest.raises(InputError, match=r"1 document \(t3-d1\) is of the pool without any text"):
+    with pytest.raises(InputError, match=r"1 document \(t3-d1\) of the pool has no text at all"):
         fill_in(draft, given_file("pool", "pool", paths["pool"]), "ann", 3)
     paths["pool"].write_text(rows.replace("t3\tt3-d1\n", ""), "utf-8")
     draft = answered(draft, paths, until="gold")

@@ -135,7 +135,7 @@ def test_one_declaration_is_a_measure(dummy: type) -> None:
     assert spec.loader is not None
     generate = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(generate)
-    assert "measures/Length.md" in generate.pages()
+    assert "## `Length` { #Length }" in generate.pages()["measures/index.md"]
 
 
 @pytest.mark.parametrize(

@@ -189,12 +189,14 @@ def test_what_would_have_been_found_is_said() -> None:
     assert found.together is False
     assert found.detection is not None
     said = found.verdict
-    assert f"copying of a share above {found.detection.copying:.2f} in 4 groups" in said
-    assert f"common difficulty of more than {found.detection.difficulty:.1f} logits" in said
-    assert "would have been found in 80 %" in said
-    assert "an error that all share is found by gold only" in said
+    assert f"4 groups who copy more than {found.detection.copying:.2f} of their answers" in said
+    assert (
+        f"pairs that are hard for all by more than {found.detection.difficulty:.1f} logits" in said
+    )
+    assert "would have been found in 80 of 100 cases" in said
+    assert "an error that all share is seen by gold only" in said
     three = q.independence(few_votes(10, 3), DS, bound=True).verdict
-    assert "common difficulty may be missed, however strong" in three
+    assert "pairs that are hard for all may be missed, however strong" in three
     assert q.independence(few_votes(), DS, bound=True).detection == found.detection
 
 

@@ -53,8 +53,11 @@ def _consistent(done: q.Study) -> None:
         gold = done.gold_means
         assert str(done.by_gold.runs.names[int(np.argmax(gold))]) in head
     if done.independence is not None:
-        assert done.independence.verdict[1:] in head
+        (errors,) = (str(one.text) for one in done.quality.findings if one.name == "errors")
+        assert errors in head  # in plain words; the figures are further down
         assert done.independence.verdict[1:] in body
+        assert "degrees of freedom" not in head
+        assert "logits" not in head
     for name, kind in re.findall(
         r"(\S+) \((adversarial|uniform|random|biased), [\d,  ]+ judg", head
     ):
@@ -205,7 +208,7 @@ def test_a_judge_that_falls_for_a_probe_is_named(tmp_path: Path) -> None:
     (trust, *_) = page.verdicts
     assert trust.level != "good"
     assert trust.reasons.startswith(
-        "The machine judge gullible/graded falls for made documents (order)"
+        "The machine judge gullible/graded falls for made-up documents (order)"
     )
     assert "honest" not in trust.reasons
     (section,) = [part for part in page.sections if part.title.startswith("Machine judges")]

@@ -165,7 +165,7 @@ def test_a_pool_without_the_documents_text(wizard: Wizard, paths: dict[str, Path
     paths["pool"].write_text("topic\tdoc\nt1\tnobody\n", "utf-8")
     reply = wizard.answer("pool", {"pool": paths["pool"]})
     assert reply.status_code == 422
-    assert "1 document (nobody) is of the pool not in the documents' file" in words(reply)
+    assert "1 document (nobody) of the pool is not in the documents' file" in words(reply)
 
 
 def test_two_people_answer_one_question(wizard: Wizard) -> None:

@@ -177,8 +177,8 @@ class Probes:
         """A sentence for each judge that falls for something."""
         fallen = {judge: self.falls(judge) for judge in self.judges}
         return tuple(
-            f"the machine judge {judge} falls for made documents ({', '.join(kinds)}): its labels "
-            "of documents like these are no evidence"
+            f"the machine judge {judge} falls for made-up documents ({', '.join(kinds)}): its "
+            "labels of documents like these are no evidence"
             for judge, kinds in fallen.items()
             if kinds
         )

@@ -120,7 +120,7 @@ def invite(
     withdraw: bool,
     as_json: bool,
 ) -> None:
-    """Print a link with which somebody makes an account; it is good for a week, and once.
+    """Print a link with which somebody makes an account; it works once, within a week.
 
     \b
     Examples:
@@ -156,7 +156,7 @@ def _show_link(link: str, as_json: bool) -> None:
 @opt.as_json
 @opt.quiet
 def reset(place: str, database: str, login: str, address: str, as_json: bool) -> None:
-    """Print a link to another password, to hand over; it is good for a day, and once.
+    """Print a link to another password, to hand over; it works once, within a day.
 
     \b
     Examples:

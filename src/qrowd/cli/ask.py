@@ -40,7 +40,9 @@ _STEP = 10.0  # seconds between lines of progress where nobody watches
     multiple=True,
     help="The documents' texts: a table with doc and text, SGML, XML, or a folder. Repeatable.",
 )
-@opt.repeated("--model", "models", required=True, metavar="NAME", help="Whom to ask. Repeatable.")
+@opt.repeated(
+    "--model", "models", required=True, metavar="NAME", help="The model to ask. Repeatable."
+)
 @opt.option(
     "--endpoint",
     metavar="URL",
@@ -58,12 +60,11 @@ _STEP = 10.0  # seconds between lines of progress where nobody watches
     "--price",
     "prices",
     metavar="IN,OUT",
-    help="Of a million tokens of questions and of answers; MODEL=IN,OUT for one model. Repeatable.",
+    help="Price of a million tokens of questions, and of answers; MODEL=IN,OUT for one model. "
+    "Repeatable.",
 )
-@opt.option("--cap", type=click.FloatRange(0), help="Money that is never exceeded.")
-@opt.option(
-    "--most", type=click.IntRange(0), metavar="N", help="Questions that are never exceeded."
-)
+@opt.option("--cap", type=click.FloatRange(0), help="Spend at most this much money.")
+@opt.option("--most", type=click.IntRange(0), metavar="N", help="Ask at most so many questions.")
 @opt.count("--samples", 1, "How often each question is asked.", most=100)
 @opt.with_default(
     "--temperature", type=click.FloatRange(0, 2), default=0.0, help="How freely a model answers."
@@ -76,7 +77,12 @@ _STEP = 10.0  # seconds between lines of progress where nobody watches
     help="Anything else that the server takes: max_completion_tokens=2000, seed=1; "
     "temperature=null sends none. Repeatable.",
 )
-@opt.count("--longest", 20_000, "Letters of a text; a longer one is cut, and says so.", least=100)
+@opt.count(
+    "--longest",
+    20_000,
+    "Show at most so many letters of a text; longer ones are marked (cut).",
+    least=100,
+)
 @opt.count("--at-once", 8, "Questions under way at the same time.", most=1024)
 @opt.count(
     "--tries",
@@ -85,16 +91,19 @@ _STEP = 10.0  # seconds between lines of progress where nobody watches
     most=100,
 )
 @opt.with_default(
-    "--seconds", type=click.FloatRange(0, min_open=True), default=120.0, help="Of one try."
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=120.0,
+    help="How long one try may take.",
 )
 @opt.switch("--again", help="Ask again where an answer is missing.")
 @opt.option(
     "--probe",
     type=click.IntRange(1),
     metavar="N",
-    help="Also show N made documents of each kind that try to talk a judge into a grade (for the "
-    "prompt preference, N couples in both orders); `qrowd judges --probes` reads what came of it. "
-    "They go to a file of their own.",
+    help="Also show N made-up documents of each kind that try to talk a judge into a grade (for "
+    "the prompt preference, N couples in both orders); `qrowd judges --probes` reads what came of "
+    "it. They go to a file of their own.",
 )
 @opt.output_file(
     "--requests", help="Write the questions for a batch interface instead of asking them."

@@ -77,7 +77,7 @@ def sample(
 @opt.judgements_if_any
 @opt.input_file(
     "--probes",
-    help="What judges said of made documents that try to talk them into a grade: the file of "
+    help="What judges said of made-up documents that try to talk them into a grade: the file of "
     "`qrowd ask --probe`. Without JUDGEMENTS.",
 )
 @opt.option(

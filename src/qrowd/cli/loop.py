@@ -64,7 +64,7 @@ from qrowd.errors import UsageError
 )
 @opt.count("--most", 9, "Votes that a document gets at most, with --pick margin or systems.")
 @opt.runs_if_any
-@opt.measure("AP", "With --runs: whose order of runs is compared: AP, P@k, DCG@k or RBP.")
+@opt.measure("AP", "With --runs: by which measure runs are ordered: AP, P@k, DCG@k or RBP.")
 @opt.count(
     "--at-least", 1, "Leave out topics where a judged document has fewer real votes.", metavar="N"
 )

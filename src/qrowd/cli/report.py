@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 )
 @opt.input_file(
     "--probes",
-    help="What machine judges said of made documents: the file of `qrowd ask --probe`. The page "
+    help="What machine judges said of made-up documents: the file of `qrowd ask --probe`. The page "
     "names those that can be talked into a grade.",
 )
 @opt.repeated(
@@ -97,9 +97,9 @@ def command(
 ) -> None:
     """Write a report: whom to trust, which systems are best.
 
-    And how sure that is. Only JUDGEMENTS are required. --runs adds a ranking of systems with
-    intervals; --gold adds a comparison of everything with gold. The page is a single file. Prints
-    its path.
+    The report also says how sure that is. Only JUDGEMENTS are required. --runs adds a ranking of
+    systems with intervals; --gold adds a comparison of everything with gold. The page is a single
+    file. Prints its path.
 
     JUDGEMENTS may also be a release of a campaign, alone: a folder or zip that `qrowd campaign
     release` wrote. Its checksums are verified, its runs and experts' grades used, and by default

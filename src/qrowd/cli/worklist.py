@@ -18,7 +18,7 @@ from qrowd.rendering import counted
 
 _DEFAULT = ParameterSource.DEFAULT
 most = opt.count(
-    "--most", 9, "Votes that a pair gets at most: what the crowd says then is what it says."
+    "--most", 9, "Votes that a pair gets at most; their majority is what the crowd says in the end."
 )
 
 
@@ -257,7 +257,7 @@ def _errors(
     help="A pair is decided where its label changes with at most this probability.",
 )
 @opt.runs_if_any
-@opt.measure("AP", "With --runs: whose couples are decided by AP, P@k, DCG@k or RBP.")
+@opt.measure("AP", "With --runs: by which measure two runs are compared: AP, P@k, DCG@k or RBP.")
 @opt.count(
     "--depth",
     100,

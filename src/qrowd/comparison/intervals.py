@@ -152,7 +152,7 @@ class Intervals(Readable, Framed):
     def _legend(self) -> str:
         lines = [
             f"Intervals of {percent(self.level)} over {self.source}.",
-            f"*: the fewest runs that hold the best one with {percent(self.containing)}.",
+            f"*: the smallest group that has the best run in it with {percent(self.containing)}.",
             "P(beats): that the run of the row scores above that of the column"
             + (f"; the {SHOWN} best runs, JSON has all." if len(self.runs) > SHOWN else "."),
             *([] if self.of_scores else [_NO_SCORES]),

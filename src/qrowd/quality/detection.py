@@ -66,14 +66,16 @@ class Detection:
         """What would have been found, and what not."""
         seen, missed = [], []
         if np.isfinite(self.copying):
-            seen.append(f"copying of a share above {self.copying:.2f} in {self.groups} groups")
+            seen.append(
+                f"{self.groups} groups who copy more than {self.copying:.2f} of their answers"
+            )
         else:
             missed.append("copying")
         if np.isfinite(self.difficulty):
-            seen.append(f"common difficulty of more than {self.difficulty:.1f} logits")
+            seen.append(f"pairs that are hard for all by more than {self.difficulty:.1f} logits")
         else:
-            missed.append("common difficulty")
-        found = [f"{' or '.join(seen)} would have been found in 80 %"] if seen else []
+            missed.append("pairs that are hard for all")
+        found = [f"{' or '.join(seen)} would have been found in 80 of 100 cases"] if seen else []
         unseen = [f"{' and '.join(missed)} may be missed, however strong"] if missed else []
         return ", ".join([*found, *unseen])
 

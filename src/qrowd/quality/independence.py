@@ -101,7 +101,7 @@ class Independence(Readable):
         if self.detection is not None:
             return (
                 f"no sign that assessors err together ({figure}): {self.detection.limits}; an "
-                "error that all share is found by gold only"
+                "error that all share is seen by gold only"
             )
         return (
             f"no strong sign that assessors err together ({figure}, together from {TOGETHER:g} "

@@ -20,7 +20,7 @@ from qrowd.registry import param, rule
 
 @rule("few-judgements", paper="qrowd")
 class FewJudgements(Rule):
-    """Doubts who judged so little that nothing can be said of the quality.
+    """Doubts assessors who judged so little that nothing can be said of their quality.
 
     >>> import qrowd as q
     >>> q.FewJudgements(20)
@@ -38,7 +38,7 @@ class FewJudgements(Rule):
 
 @rule("nothing-relevant", paper="Ferrante, Ferro & Losiouk 2019")
 class NothingRelevant(Rule):
-    """Doubts who found nothing relevant on some topic.
+    """Doubts assessors who found nothing relevant on some topic.
 
     Scores under such an assessor cannot tell runs apart there. The papers on the pools of TREC 2012
     left out two for it. Topics of which an assessor judged few documents do not count.
@@ -64,7 +64,7 @@ class NothingRelevant(Rule):
 
 @rule("gold-accuracy", paper="Snow et al. 2008", needs=("gold",))
 class GoldAccuracy(Rule):
-    r"""Doubts who is right on too few gold pairs.
+    r"""Doubts assessors who are right on too few gold pairs.
 
     The share of an assessor's gold pairs that were judged as gold has them: by grade where both
     have the same scale, else relevant or not (gold from `gold_rel` on). With `surely=true` the
@@ -96,7 +96,7 @@ class GoldAccuracy(Rule):
 
 @rule("binary-score", paper="Xia et al. 2011", needs=("gold",))
 class BinaryScore(Rule):
-    r"""Doubts whose binary score on gold is too low.
+    r"""Doubts assessors whose binary score on gold is too low.
 
     Points for each answer over those of a faultless assessor, $BV/GV$, on all of the assessor's
     gold pairs; gold above 2 counts as 2, answers count as relevant or not:
@@ -127,7 +127,7 @@ class BinaryScore(Rule):
 
 @rule("surely-worse", paper="Wald 1945", needs=("gold",))
 class SurelyWorse(Rule):
-    r"""Doubts whose answers to gold are surely worse than a good assessor's would be.
+    r"""Doubts assessors whose answers to gold are surely worse than a good one's would be.
 
     A good assessor says "relevant" of nine in ten relevant documents and of one in ten others.
     Wald's sequential test against guessing, against "always relevant" and "always not relevant"
@@ -149,14 +149,15 @@ class SurelyWorse(Rule):
         false_alarms = held.other_n - held.other_right
         value = good_p(missed, held.relevant_n, false_alarms, held.other_n)
         words = (
-            f"good assessors ever answer {{n}} gold pairs so with p = {{value:.2g}} <= {self.p:g}"
+            "only {value:.2g} of good assessors would ever answer gold this badly ({n} pairs); "
+            f"{self.p:g} or less is doubted"
         )
         return below(value, held.n, np.nextafter(self.p, 1), 1, words)
 
 
 @rule("ndcg-score", paper="Xia et al. 2011", needs=("gold",))
 class NdcgScore(Rule):
-    r"""Doubts whose order of the gold documents is too far from gold's.
+    r"""Doubts assessors whose order of the gold documents is too far from gold's.
 
     $$ \frac{\sum_i (2^{z_i}-1)/\log_2(1+r_i)}{\sum_i (2^{z_i}-1)/\log_2(1+d_i)} $$
 
@@ -185,7 +186,7 @@ class NdcgScore(Rule):
 
 @rule("too-fast", paper="Xia et al. 2011", needs=("seconds",))
 class TooFast(Rule):
-    """Doubts who takes too little time to have read the documents.
+    """Doubts assessors who took too little time to have read the documents.
 
     The median over the assessor's judgements, so that one long pause hides nothing. The paper
     trusts no judgement made in less than 6 seconds.
@@ -209,7 +210,7 @@ class TooFast(Rule):
 
 @rule("random-spam", paper="Vuurens & De Vries 2012")
 class RandomSpam(Rule):
-    r"""Doubts who is as far from the others as one who answers without looking.
+    r"""Doubts assessors as far from the others as somebody who answers without looking.
 
     $$ R_k = \operatorname{mean}_{j \in J_k,\, i \ne k} (g_j - g_i)^2 $$
 
@@ -254,7 +255,7 @@ class RandomSpam(Rule):
 
 @rule("uniform-spam", paper="Vuurens & De Vries 2012")
 class UniformSpam(Rule):
-    r"""Doubts who disagrees with the others while repeating the same answers.
+    r"""Doubts assessors who disagree with the others and repeat the same answers.
 
     For every sequence s of one to three consecutive answers of the assessor, $D_s$ of the $N_s$
     comparisons with others within its occurrences are disagreements:
@@ -285,7 +286,7 @@ class UniformSpam(Rule):
 
 @rule("suspected", paper="qrowd", uses=("gold",))
 class Suspected(Rule):
-    """Doubts who is suspected to be of one of the types named, separated by blanks.
+    """Doubts assessors suspected to be of one of these types (names separated by blanks).
 
     The types are good, sloppy, random, uniform, biased and adversarial; the page on quality has the
     rules by which they are told apart. Weighed down, an assessor keeps the informedness (0 for
@@ -321,7 +322,7 @@ class Suspected(Rule):
 
 @rule("trust", paper="Piazzon 2019", uses=("gold",))
 class Trust(Rule):
-    r"""Doubts who has little of the trust that assessors give each other.
+    r"""Doubts assessors who get little of the trust that assessors give each other.
 
     PageRank with priors over agreement (TurkRank):
 
@@ -356,7 +357,7 @@ class Trust(Rule):
 
 @rule("learned", paper="after Piazzon 2019", needs=("known",), uses=("gold",))
 class Learned(Rule):
-    r"""Doubts who looks like those whom somebody has marked as bad.
+    r"""Doubts assessors who look like those whom somebody has marked as bad.
 
     A logistic regression with a ridge on what the table of assessors says of everybody: agreement,
     share of relevant answers, repeats, longest run, entropy, trust, the two spam statistics,
@@ -405,10 +406,10 @@ class Learned(Rule):
             weights = _coefficients(features[at[taught]], bad[taught], self.ridge)
             unseen[~taught] = expit(features[at[~taught]] @ weights)
         told = unseen >= self.at_least
-        precision = f"{bad[told].mean():.2f}" if told.any() else "unknown"
+        share = f"a share of {bad[told].mean():.2f}" if told.any() else "an unknown share"
         words = (
-            f"bad with probability {{value:.2f}}, by {int(told.sum())} of {{n}} marked people "
-            f"doubted unseen, of whom {precision} are bad"
+            f"bad with probability {{value:.2f}}; of {{n}} marked people the rule would doubt "
+            f"{int(told.sum())} without having seen them, and {share} of these is bad"
         )
         doubt = above(chance, np.full(evidence.size, float(len(at))), self.at_least, 1, words)
         doubted = doubt.doubted.copy()

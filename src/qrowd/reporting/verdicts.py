@@ -42,8 +42,7 @@ def verdicts_of(
 def _trust(done: Study, held: Coverage | None, probes: Probes | None) -> Verdict:
     """What the live page says too; whether intervals hold gold's places, and who falls for what."""
     quality = done.quality
-    reasons = [str(found.text) for found in quality.findings if found.name != "errors"]
-    reasons.append(sentence(done.independence.verdict))
+    reasons = [str(found.text) for found in quality.findings]
     level, answer = quality.level, str(quality.answer)
     if held is not None:
         reasons.append(held.sentence)
@@ -78,8 +77,8 @@ def _best(estimate: Intervals, held: Coverage | None) -> Verdict:
         level = "good" if held is None or held.best == name else "caution"
         return Verdict(asked, level, name, text + gold)
     text = (
-        f"By {measure} it comes first with a probability {chance}, over {over}; any of {many} "
-        f"of {of} systems may be the best."
+        f"By {measure} it comes first with a probability {chance}, over {over}; the best one "
+        f"may be any of {many} of the {of} systems."
     )
     return Verdict(asked, "caution", f"Perhaps {name}", text + gold)
 
@@ -109,7 +108,7 @@ def _best_by_humans(corrected: Corrected) -> Verdict:
     text = f"{by}, its score is {value:.3f}{ends}"
     if ahead:
         return Verdict(asked, "good", name, f"{text}; all {of - 1} others are surely behind it.")
-    text += f"; {many} of {of} systems may be the best."
+    text += f"; the best one may be any of {many} of the {of} systems."
     return Verdict(asked, "caution", f"Perhaps {name}", text)
 
 

@@ -21,7 +21,7 @@ class Coins:
     """Their parameters, and when their EM has settled."""
 
     labels: str = param("hard", "how a label counts", choices=("hard", "soft"))
-    prior: str = param("none", "of the grades", choices=CLASS_PRIORS)
+    prior: str = param("none", "prior of the grades", choices=CLASS_PRIORS)
     smoothing: float = param(1.0, "added to right and to wrong judgements", above=0)
     ties: str = param("split", "what to do with tied labels while it iterates", choices=TIES_INSIDE)
     trust: float = param(1.0, "how much each judgement behind `priors` counts", at_least=0)

@@ -71,7 +71,7 @@ class GaussianEM:
     Reference: Xia et al. 2011, section 2.2.
     """
 
-    form: str = param("proper", "of the vote's probability", choices=("proper", "literal"))
+    form: str = param("proper", "form of the vote's probability", choices=("proper", "literal"))
     spread: float | None = param(1.0, "standard deviation of log A beforehand", above=0)
     tol: float = param(1e-8, "stop when the objective gains less per judgement", above=0)
     max_iter: int = param(1000, "maximum number of iterations", at_least=1)

@@ -67,7 +67,7 @@ class GLAD:
     References: Whitehill et al. 2009; the bound: Jaakkola & Jordan 2000.
     """
 
-    prior: str = param("none", "of the grades", choices=CLASS_PRIORS)
+    prior: str = param("none", "prior of the grades", choices=CLASS_PRIORS)
     ability: float = param(1.0, "mean of abilities beforehand")
     ease: float = param(1.0, "mean of log beta beforehand")
     spread: float = param(1.0, "standard deviation of abilities and of log beta", above=0)

@@ -82,9 +82,11 @@ class Joint:
 
     ridge: float = param(2.0, "how little the text's score trusts single neighbours", above=0)
     shrinkage: float = param(4.0, "votes by which an assessor is drawn to the crowd", above=0)
-    power: float | None = param(None, "of the votes' evidence; none: learned", above=0, at_most=1)
+    power: float | None = param(None, "power of the votes; none: learned", above=0, at_most=1)
     text: str = param(
-        "gate", "whether it is used: by the gate", choices=("gate", "always", "never")
+        "gate",
+        "whether it is used; gate: if it tells something",
+        choices=("gate", "always", "never"),
     )
     accuracy: float = param(
         0.8, "how often a vote is right, assumed where that cannot be learned", above=0.5, below=1

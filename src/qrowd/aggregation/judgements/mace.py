@@ -76,7 +76,7 @@ class MACE:
     """
 
     inference: str = param("vb", "variational Bayes or EM", choices=("vb", "em"))
-    prior: str = param("none", "of the grades", choices=CLASS_PRIORS)
+    prior: str = param("none", "prior of the grades", choices=CLASS_PRIORS)
     restarts: int = param(10, "random starts beside the vote's", at_least=0)
     alpha: float = param(0.5, "vb: pseudo-count of copying the truth", above=0)
     beta: float = param(0.5, "vb: pseudo-count of spamming", above=0)

@@ -55,8 +55,8 @@ class CrowdBT:
     """
 
     spread: float | None = param(3.0, "standard deviation of worths beforehand", above=0)
-    right: float = param(10.0, "answers as the model says, before any was seen", above=0)
-    wrong: float = param(1.0, "answers to the contrary, before any was seen", above=0)
+    right: float = param(10.0, "prior count of answers as the model says", above=0)
+    wrong: float = param(1.0, "prior count of answers to the contrary", above=0)
     tol: float = param(1e-9, "stop when no parameter would move by more", above=0)
     max_iter: int = param(200, "maximum number of iterations", at_least=1)
 

@@ -52,9 +52,9 @@ class NoisyBT:
     """
 
     spread: float | None = param(3.0, "standard deviation of worths beforehand", above=0)
-    right: float = param(10.0, "comparisons with attention, before any was seen", above=0)
-    wrong: float = param(1.0, "comparisons without, before any was seen", above=0)
-    sides: float = param(1.0, "answers left, and as many right, before any was seen", above=0)
+    right: float = param(10.0, "prior count of comparisons with attention", above=0)
+    wrong: float = param(1.0, "prior count of comparisons without", above=0)
+    sides: float = param(1.0, "prior count of answers left, and as many right", above=0)
     tol: float = param(1e-9, "stop when no parameter would move by more", above=0)
     max_iter: int = param(200, "maximum number of iterations", at_least=1)
 

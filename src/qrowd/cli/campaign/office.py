@@ -347,8 +347,8 @@ def people(
     """Put people on the campaign's list, or take them off; without any, show the list.
 
     PERSON is the platform's id, or whatever you know somebody of your own panel by. Who may come in
-    is a rule of the plan ([people] entry); a link is a door under every rule. Whoever is taken off
-    the list comes in by no door. Both are acts, which can be undone.
+    is a rule of the plan ([people] entry); a link lets its person in under every rule. Whoever is
+    taken off the list cannot come in at all. Both are acts, which can be undone.
 
     \b
     Examples:

@@ -138,7 +138,7 @@ def qualify(
     pass_share; where sets are ranked, the mean of their NDCG scores must reach [checks.ndcg], too).
     What somebody did not answer is wrong; of two answers to one document the first one counts.
 
-    Whoever passes needs no test here, by whatever door they come in. Nothing is kept of the others.
+    Whoever passes needs no test here, in whatever way they come in. Nothing is kept of the others.
     It is an act, which can be undone.
 
     \b

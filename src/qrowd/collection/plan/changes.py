@@ -89,4 +89,4 @@ def name_of(title: str) -> str:
 def refuse_name(name: str) -> None:
     """An error where a name would not do in an address."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
-        raise InputError("a name has letters, digits, points, hyphens and lines below, at most 100")
+        raise InputError("a name has letters, digits, points, hyphens and underscores, at most 100")

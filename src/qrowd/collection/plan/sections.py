@@ -242,7 +242,7 @@ class Pay:
     qualification: float = param(0.0, "pay of a qualification", at_least=0)
     review: float = param(
         0.0,
-        "pay of a batch of reviewing others' answers or, in mode hierarchy, own ones",
+        "pay of a batch of reviewing others' answers or, in mode hierarchy, one's own",
         at_least=0,
     )
     budget: float = param(0.0, "all that may be spent", at_least=0)
@@ -343,7 +343,8 @@ class People:
         "",
         "who may come in: people with a signed link; people on the campaign's list; whom the "
         "platform sends, with its signature or at most as many as the study has places; anybody. "
-        "Links, if empty, for an own panel, else the platform. A signed link is always a door",
+        "Empty: links for a panel of your own, else the platform. A signed link always lets its "
+        "person in",
         choices=("", *ENTRIES),
     )
     consent: str = param("", "the text that workers agree to; empty: none is asked")
@@ -360,7 +361,7 @@ class Platform:
 
     preset: str = param(
         "own",
-        "own panel, Prolific, Mechanical Turk, or any other",
+        "your own panel, Prolific, Mechanical Turk, or any other",
         choices=("own", "prolific", "mturk", "generic"),
     )
     person: str = param("", "the URL parameter that names the person")

@@ -123,8 +123,8 @@ def checks_section(quality: Quality) -> Section:
         f"Relevant or not, on {grouped(gain.pairs)} check questions of {gain.topics} topics "
         f"({grouped(gain.answers)} answers), merged by `{quality.merged.fit.method}`, which saw "
         f"all judgements but not the experts' grades.{few} All answers of people whose judgements "
-        "count are looked at. Always the commonest of the experts' answers would be right on "
-        f"{percent(gain.usual, 1)}."
+        "count are looked at. Somebody who always gave the experts' commonest answer would be "
+        f"right on {percent(gain.usual, 1)}."
     )
     shares = {"single answers": gain.single}
     if gain.known:
@@ -142,10 +142,10 @@ def checks_section(quality: Quality) -> Section:
 def probe_section(probes: Probes) -> Section:
     """What machine judges make of documents that try to talk them into a grade."""
     about = Prose(
-        "Machine judges were shown made documents that are not relevant, and plain texts of other "
-        "topics. A judge falls for a kind if it surely calls it relevant more often, by .05. The "
-        "same text again, and doubled, has a mean grade instead; of two texts it is counted how "
-        "often the one shown first, and the one shown last, is preferred."
+        "Machine judges were shown made-up documents that are not relevant, and plain texts of "
+        "other topics. A judge falls for a kind if it surely calls it relevant more often, by .05. "
+        "The same text again, and doubled, has a mean grade instead; of two texts it is counted "
+        "how often the one shown first, and the one shown last, is preferred."
     )
     columns: dict[str, list[Any]] = {
         "judge": [each.judge for each in probes.probes],
@@ -166,7 +166,7 @@ def probe_section(probes: Probes) -> Section:
     }.items():
         columns[title] = [getattr(each, name) for each in probes.probes]
     table = Table("What they make of it; 95 % intervals of the difference", columns)
-    return Section("Machine judges and made documents", (about, table))
+    return Section("Machine judges and made-up documents", (about, table))
 
 
 def screening_section(screened: Screened, command: str = "") -> Section:

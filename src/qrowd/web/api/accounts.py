@@ -107,7 +107,7 @@ class Invitation(BaseModel):
 
 
 class InvitationLink(BaseModel):
-    """The address to send to them; it is good for a week, and once."""
+    """The address to send to them; it works once, within a week."""
 
     link: str
 

@@ -39,7 +39,7 @@ STRICTER = {name: at for at, name in enumerate(("open", "platform", "listed", "l
 
 
 class ChangeEntry(Act):
-    """Say who may come in from now on; people who are in and have no link come in anew."""
+    """Say who may come in from now on; people who came in without a link must come in again."""
 
     name = "change entry"
     on = ("entry",)
@@ -195,7 +195,7 @@ class Passed:
 
 
 class QualifyPeople(ListAct):
-    """Put those on the list who have passed the qualification elsewhere: none is left for them."""
+    """Put those on the list who have passed the qualification elsewhere: they need no test here."""
 
     name = "qualify people"
     page = "/qualification"
@@ -288,7 +288,7 @@ class PersonAct(Act):
 
 
 class TakeOffList(PersonAct):
-    """Take somebody off the list: no door is open to them; what they judged stays."""
+    """Take somebody off the list: they cannot come in any more; what they judged stays."""
 
     name = "take off list"
     states = ("listed",)

@@ -199,7 +199,7 @@ def _ongoing(work: Work, number: int) -> list[Assignment]:
 
 
 class Message(WorkerAct):
-    """Write to a worker, who reads it on the own page."""
+    """Write to a worker, who reads it on their own page."""
 
     name = "message"
     scope = "people"
