@@ -96,11 +96,6 @@ def right(title: str, grade: int) -> int:
     return grade
 
 
-def wrong_about(*names: str) -> Callable[[str, int], int]:
-    """Whoever errs on the documents of these grades."""
-    return lambda title, grade: 1 - grade if title in names else grade
-
-
 def phases(site: Site) -> dict[str, str]:
     with site.store.read("tiny") as work:
         assert broken(work) == []

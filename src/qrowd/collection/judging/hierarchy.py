@@ -515,7 +515,6 @@ class Hierarchy:
     """How far the topics are, and what there is to know of all of them."""
 
     topics: tuple[TopicLine, ...]
-    worked_out: int  # when; 0: never
     blank: int
     best: int
     experts: int
@@ -588,7 +587,6 @@ def hierarchy(work: Work) -> Hierarchy:
     )
     return Hierarchy(
         topics=tuple(lines),
-        worked_out=found.at,
         blank=found.blank,
         best=len(found.best),
         experts=work.number(accounts),

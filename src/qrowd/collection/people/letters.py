@@ -38,7 +38,7 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.states import VALID
 from qrowd.collection.database.store import Work
 from qrowd.collection.people import declined, entry, workers
-from qrowd.collection.people.entry import LISTED, OFF, PersonLine, PersonRow
+from qrowd.collection.people.entry import LISTED, OFF, PersonLine
 from qrowd.collection.plan.addresses import same_address, wire_address
 from qrowd.collection.plan.sections import DAY, MINUTE
 from qrowd.errors import RuleError
@@ -262,11 +262,6 @@ def refuse_state(work: Work) -> None:
         raise RuleError("closed", "this campaign is closed: nobody can be invited to it")
     if work.state == "draft":
         raise RuleError("wrong-state", "this campaign is not launched; launch it, then invite")
-
-
-def has_declined(work: Work, row: PersonRow) -> bool:
-    """Whether somebody wants no letters of this campaign, or of any."""
-    return declined.DeclinedPeople(work).has(row.id, row.email)
 
 
 def decline(work: Work, link_text: str) -> None:

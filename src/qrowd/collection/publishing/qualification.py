@@ -61,7 +61,6 @@ RESULTS = Wanted(
 )
 RANKED = Wanted("results", needed=(*RESULTS.needed, "rank"), stated=True, graded=True)
 _OF_TOPIC = ("topic", "query", "description", "narrative")
-_OF_DOCUMENT = ("doc", "title", "url", "text")
 QUESTION_FORM = (
     "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2017-11-06/QuestionForm.xsd"
 )
