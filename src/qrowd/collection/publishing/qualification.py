@@ -178,7 +178,7 @@ def question_form(work: Work) -> str:
         answer = SubElement(SubElement(question, "AnswerSpecification"), "SelectionAnswer")
         _add(answer, "StyleSuggestion", "radiobutton")
         selections = SubElement(answer, "Selections")
-        for grade, label in zip(scale.grades, scale.names, strict=True):
+        for grade, label in scale.names.items():
             selection = SubElement(selections, "Selection")
             _add(selection, "SelectionIdentifier", str(grade))
             _add(selection, "Text", label)
