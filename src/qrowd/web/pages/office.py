@@ -145,9 +145,7 @@ def change_password(visit: Visiting) -> Response:
         session = accounts.change_password(visit.caller, visit.signed, _password(visit), new)
     except RuleError as error:
         return ask_password(visit.with_problem(error, status_of(error)))
-    page = visit.go("/campaigns", Text("office.password.changed"))
-    access.give_cookie(page, visit.settings, session.token, session.role)
-    return page
+    return _let_in(visit, session, "/campaigns", Text("office.password.changed"))
 
 
 @router.post("/password/tokens")
@@ -204,8 +202,8 @@ def _password(visit: Visit) -> str:
     return visit.text("password")[:LONGEST_PASSWORD]
 
 
-def _let_in(visit: Visit, session: Session, goal: str) -> Response:
-    page = visit.go(goal)
+def _let_in(visit: Visit, session: Session, goal: str, message: Text | None = None) -> Response:
+    page = visit.go(goal, message)
     access.give_cookie(page, visit.settings, session.token, session.role)
     return page
 
@@ -226,11 +224,11 @@ def invite(visit: AdministratorVisit) -> Response:
     with visit.store.snapshot() as db:
         logins = {account.login for account in accounts.accounts(db)}
     try:
-        if login in logins and role == "administrator":
-            accounts.make_administrator(visit.store, login, who=visit.signed.name)
-            return visit.go("/accounts", _role_message("given", visit))
         if login in logins:
-            accounts.give_role(visit.store, login, campaign, role, who=visit.signed.name)
+            if role == "administrator":
+                accounts.make_administrator(visit.store, login, who=visit.signed.name)
+            else:
+                accounts.give_role(visit.store, login, campaign, role, who=visit.signed.name)
             return visit.go("/accounts", _role_message("given", visit))
         guest = Guest(login, campaign=campaign, role=role)
         if role == "administrator":
