@@ -152,7 +152,7 @@ def undecided(
     >>> q.undecided(made.judgements, number=20)
     Worklist(20 pairs)
     """
-    _require_number(number)
+    require_number(number)
     yes, votes = counts_of(judgements)
     final = FinalVote.of(yes, votes, most)
     worth = np.where(votes < most, final.at(final.worth, yes, votes), 0.0)
@@ -178,7 +178,8 @@ def undecided(
     )
 
 
-def _require_number(number: int | None) -> None:
+def require_number(number: int | None) -> None:
+    """An error unless a list of so many can be made."""
     if number is not None and number < 1:
         raise ParameterError(f"number must be at least 1, got {number}")
 
@@ -207,7 +208,7 @@ def contradictions(
     Worklist(20 pairs; about 18 of them wrong)
     """
     require_choice("by", by, BY)
-    _require_number(number)
+    require_number(number)
     merged = model.fit(judgements, Given(documents=documents, gold=gold, runs=runs))
     rows = judgements if gold is None else judgements.with_pool(gold.pairs)
     suspects = _labels(rows, merged) if by == "pair" else _answers(rows, merged)

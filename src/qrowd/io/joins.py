@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qrowd.errors import FormatError, InputError
-from qrowd.io.formats import FORMATS
+from qrowd.io.formats import format_of
 from qrowd.io.origin import tell
 from qrowd.io.roles import recognised
 from qrowd.io.source import sources
@@ -107,7 +107,7 @@ def _by_items(table: Table, files: Texts) -> Table:
 
 def _rows(files: Texts) -> Iterator[dict[str, object]]:
     for source in sources(files):  # type: ignore[arg-type]
-        form = next(form for form in FORMATS.values() if form.matches(source))
+        form = format_of(source)
         rows = (row for _, row in form.rows(source))
         yield from rows
 
