@@ -313,9 +313,7 @@ def links(
     with opened(database) as store, store.write(store.only(name)) as work:
         wanted = {"people": list(people), "days": days}
         number = audit.perform(work, user(), "make links", wanted)
-        made = entry.links_numbered(
-            work, audit.details_of(audit.act_numbered(work, number))["links"]
-        )
+        made = entry.links_numbered(work, audit.details_numbered(work, number)["links"])
         page = f"{address.rstrip('/')}/judge/{quote(work.name, safe='')}?link="
     links = [page + quote(text, safe="") for _, text in made]
     show_people({"person": [person for person, _ in made], "link": links}, output, as_json)
@@ -371,7 +369,7 @@ def people(
             rows += people_in(file) if file else []
             with store.write(campaign) as work:
                 number = audit.perform(work, user(), "list people", {"people": rows})
-                stored = audit.details_of(audit.act_numbered(work, number))
+                stored = audit.details_numbered(work, number)
             new = [*stored["made"], *stored["back"]]
             say(f"act {number}: {counted(new, 'person', 'people')} put on the list")
             return

@@ -121,10 +121,8 @@ class Findings:
 
 def findings(work: Work) -> Findings:
     """What the last act found that was not undone; nothing where there is none."""
-    undone = select(audit.c.undoes).where(work.own(audit), audit.c.undoes.is_not(None))
-    own = (work.own(audit), audit.c.act == ACT, audit.c.id.not_in(undone))
-    query = select(audit).where(*own).order_by(audit.c.id.desc()).limit(1)
-    row = work.row(query, schema.Audit)
+    acts = select(audit).where(work.standing_acts(ACT))
+    row = work.row(acts.order_by(audit.c.id.desc()).limit(1), schema.Audit)
     stored = json.loads(row.details).get("hierarchy") if row else None
     if row is None or stored is None:
         return Findings()

@@ -21,7 +21,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -30,7 +30,6 @@ from sqlalchemy import func, select
 from qrowd.collection.books import ledger
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
-    campaign,
     person,
     platform_call,
     study,
@@ -41,7 +40,7 @@ from qrowd.collection.database.store import Store, Work
 from qrowd.collection.people.mailer import Stop
 from qrowd.collection.plan.platforms import provider_of
 from qrowd.collection.plan.sections import MINUTE
-from qrowd.collection.plan.toml import rewritten, stored_plan
+from qrowd.collection.plan.toml import rewritten
 from qrowd.collection.prolific import contract, submissions
 from qrowd.collection.prolific.contract import (
     AWAITING,
@@ -310,11 +309,7 @@ def _know_study(work: Work, body: Mapping[str, Any]) -> None:
     if places and int(places) > work.plan.platform.places:
         keys["places"] = int(places)
     if keys:
-        _store_plan(work, rewritten(work.plan.text, "platform", keys))
-
-
-def _store_plan(work: Work, text: str) -> None:
-    work.update(campaign, campaign.c.id == work.campaign, plan=text)
+        work.store_plan(rewritten(work.plan.text, "platform", keys))
 
 
 # --- sent -----------------------------------------------------------------------------------------
@@ -361,12 +356,6 @@ def send_all(
                 tally[DOUBT] = len(calls_in(work, SENDING))
                 break
     return +tally
-
-
-def with_plan(work: Work) -> Work:
-    """The same transaction with the plan as it stands now, which an act in it may have changed."""
-    text = work.db.scalar(select(campaign.c.plan).where(campaign.c.id == work.campaign))
-    return replace(work, plan=stored_plan(str(text)))
 
 
 def _due(work: Work) -> list[KnownCall]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import Assignment, place
 from qrowd.collection.database.states import MOVES
@@ -12,6 +14,14 @@ from qrowd.collection.record.act import Act, Consequence, Details, Stored
 from qrowd.collection.record.details import Identifier, detail
 from qrowd.errors import RuleError
 from qrowd.texts import Text
+
+
+def judged_again(work: Work, rows: Sequence[Assignment]) -> tuple[Text, int]:
+    """That the sets of batches are judged again, and about what that costs."""
+    mine = place.c.assignment_id.in_([row.id for row in rows])
+    sets = work.count(place, mine, place.c.held == 1)
+    cost = round(sets / work.plan.counted_per_hit * work.plan.pay_of("judge"))
+    return Text("office.act.judged-again", n=sets), cost
 
 
 class BatchAct(Act):
@@ -28,14 +38,11 @@ class BatchAct(Act):
 
     def foretell(self, work: Work) -> Consequence:
         row, pay = by_id(work, self.assignment), work.plan.pay
-        again, cost = [], 0
-        if MOVES[self.name].places == "free":
-            sets = work.count(place, place.c.assignment_id == row.id, place.c.held == 1)
-            again = [Text("office.act.judged-again", n=sets)]
-            cost = round(sets / work.plan.counted_per_hit * work.plan.pay_of("judge"))
+        is_free = MOVES[self.name].places == "free"
+        again, cost = judged_again(work, [row]) if is_free else (None, 0)
         return self.ask(
             work,
-            *again,
+            *([again] if again else []),
             *self._follows(row),
             cost=cost,
             worker=f"w{worker_of(work, row.worker_id).number}",
