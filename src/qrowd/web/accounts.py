@@ -94,6 +94,13 @@ class Guest:
     campaign: str = ""
     role: str = ""
 
+    @classmethod
+    def of_role(cls, login: str, role: str, campaign: str) -> Guest:
+        """With a role in a campaign; an administrator needs none."""
+        if role == ADMINISTRATOR:
+            return cls(login, administrator=True)
+        return cls(login, campaign=campaign, role=role)
+
 
 @dataclass(frozen=True)
 class Account:

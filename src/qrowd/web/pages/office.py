@@ -152,9 +152,8 @@ def change_password(visit: Visiting) -> Response:
 def end_own(visit: Visiting) -> Response:
     """Sign another browser or a program out; without saying which, everything, this one too."""
     number, token = visit.signed.account, visit.number("token")
-    if (
-        number is None or visit.signed.campaign is not None
-    ):  # a program's token opens one campaign only
+    # a program's token opens one campaign only
+    if number is None or visit.signed.campaign is not None:
         raise RuleError("no-access", "sign in with your password to do that")
     if token is None:
         accounts.sign_out_everywhere(visit.store, number, who=visit.signed.name)
@@ -230,9 +229,7 @@ def invite(visit: AdministratorVisit) -> Response:
             else:
                 accounts.give_role(visit.store, login, campaign, role, who=visit.signed.name)
             return visit.go("/accounts", _role_message("given", visit))
-        guest = Guest(login, campaign=campaign, role=role)
-        if role == "administrator":
-            guest = Guest(login, administrator=True)
+        guest = Guest.of_role(login, role, campaign)
         link = accounts.invite(visit.store, visit.settings, guest, who=visit.signed.name)
         return _accounts_page(visit, link=link)
     except RuleError as error:
