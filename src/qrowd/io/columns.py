@@ -465,9 +465,8 @@ def _plain(origin: Origin, column: pl.Series, advice: Callable[[], str]) -> pl.S
         return column.cast(pl.String)
     if kind.is_nested() or kind == pl.Object:
         held = "lists" if isinstance(kind, pl.List | pl.Array) else "objects"
-        raise origin.error(
-            f"the column {column.name!r} holds {held}; it must be text or numbers{_more(advice())}"
-        )
+        problem = f"the column {column.name!r} holds {held}; it must be text or numbers"
+        raise origin.error("; ".join(filter(None, (problem, advice()))))
     if kind == pl.Datetime or kind == pl.Date:
         return column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6
     if kind == pl.Duration:
@@ -477,10 +476,6 @@ def _plain(origin: Origin, column: pl.Series, advice: Callable[[], str]) -> pl.S
     except pl.exceptions.PolarsError:
         message = f"the column {column.name!r} holds bytes that are no text"
         raise origin.error(message) from None
-
-
-def _more(advice: str) -> str:
-    return f"; {advice}" if advice else ""
 
 
 def _nested_advice(frame: pl.DataFrame | pl.LazyFrame, wanted: Wanted) -> str:

@@ -85,8 +85,8 @@ def graded(tables: Sequence[Table], grading: Grading) -> list[Table]:
     labels = _labels(tables, grading)
     words = dict(zip(labels, range(len(labels)), strict=True)) or meaning(grading.words)
     parts = [_in_bytes(_in_numbers(table, words)) for table in tables]
-    known = {} if words else _known_words(parts)
-    if known:
+    unknown = [] if words else sorted({word for table in parts for word in words_of(table)})
+    if unknown and (known := scale_of(unknown)):
         listed = ", ".join(f"{word} = {grade}" for word, grade in known.items())
         say(f"{_where(parts)}: grades are words: {listed}; if they mean something else, --grades")
         meant = {plain(word): grade for word, grade in known.items()}
@@ -285,11 +285,6 @@ def scale_of(words: Sequence[str]) -> dict[str, int]:
         if len(grades) == len(words) and set(grades.values()) == set(range(len(scale))):
             return dict(sorted(grades.items(), key=lambda each: each[1]))
     return {}
-
-
-def _known_words(parts: Sequence[Table]) -> dict[str, int]:
-    words = sorted({word for table in parts for word in words_of(table)})
-    return scale_of(words) if words else {}
 
 
 # --- no grade -------------------------------------------------------------------------------------

@@ -91,7 +91,11 @@ def _by_items(table: Table, files: Texts) -> Table:
             "topics and documents are in the tool's file of items: name it, --documents ITEMS"
         )
     wanted = table.names("instance", keep=True)
-    rows = list(_rows(files))
+    rows = [
+        row
+        for source in sources(files)  # type: ignore[arg-type]
+        for _, row in format_of(source).rows(source)
+    ]
     key = next((key for key in rows[0] if _holds(wanted, (row.get(key) for row in rows))), None)
     roles = recognised([name for name in rows[0] if name != key], ("topic", "doc"))
     if key is None or "doc" not in roles:
@@ -103,13 +107,6 @@ def _by_items(table: Table, files: Texts) -> Table:
         problem = f"this item is not in {_first(files)}"
         table = _with(table, role, found, problem, f"{FOUND}, {column} in {_first(files)}")
     return table
-
-
-def _rows(files: Texts) -> Iterator[dict[str, object]]:
-    for source in sources(files):  # type: ignore[arg-type]
-        form = format_of(source)
-        rows = (row for _, row in form.rows(source))
-        yield from rows
 
 
 def _holds(wanted: pl.Series, values: Iterable[object]) -> bool:

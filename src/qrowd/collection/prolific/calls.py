@@ -342,20 +342,16 @@ def send_due(
     return tally
 
 
-def send_all(
-    store: Store, name: str | int, client: Client, stop: Stop | None = None
-) -> Counter[str]:
+def send_all(store: Store, name: str | int, client: Client) -> Counter[str]:
     """Send until nothing is due any more; of each call what became of it at last."""
-    ended = stop or threading.Event()
     tally: Counter[str] = Counter()
-    while not ended.is_set():
-        tally += send_due(store, name, client, ended)
+    while True:
+        tally += send_due(store, name, client)
         with store.read(name) as work:
             if not _due(work):
                 tally[LATER] = len(calls_in(work, WAITING))
                 tally[DOUBT] = len(calls_in(work, SENDING))
-                break
-    return +tally
+                return +tally
 
 
 def _due(work: Work) -> list[KnownCall]:
@@ -455,14 +451,12 @@ def _ended(
 def _know_answer(work: Work, row: KnownCall, answer: Mapping[str, Any]) -> None:
     """What the platform answered to a call that it took."""
     if row.submission is None:
-        _know_study(work, answer if row.kind != PUBLISH else _status_of(answer))
+        if row.kind == PUBLISH:  # which tells nothing else of the study
+            answer = {key: answer[key] for key in ("id", "status") if key in answer}
+        _know_study(work, answer)
         return
     said = str(answer.get("status", TARGETS[row.kind]))
     submissions.hear(work, [Heard(row.submission, said)], asked=True)
-
-
-def _status_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {key: value for key, value in answer.items() if key in ("id", "status")}
 
 
 def _found_out(

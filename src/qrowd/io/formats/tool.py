@@ -141,13 +141,14 @@ class Tool(Format):
             notes += note
         frame, settled = self.settled(source, pl.concat(frames, how="diagonal_relaxed"), gold)
         lines = bool(rows) and rows[0][0] > 0
+        roles = {role: path for role, path in layouts[0].columns.items() if role in SYNONYMS}
         origin = Origin(
             source.name,
             frame.height,
             1 if lines else 0,
             kept=frame[ROW].to_numpy(),
             source=source,
-            about={"file of": self.title, **_of_roles(layouts[0].columns)},
+            about={"file of": self.title, **roles},
             notes=tuple(f"{source.name}: {self.title}: {note}" for note in (*notes, *settled)),
         )
         return origin, frame.drop(ROW)
@@ -157,10 +158,6 @@ class Tool(Format):
     ) -> tuple[pl.DataFrame, list[str]]:
         """The rows that count, `ROW` being the number of the record; what to say of others."""
         return frame, []
-
-
-def _of_roles(columns: Mapping[str, str]) -> dict[str, str]:
-    return {role: path for role, path in columns.items() if role in SYNONYMS}
 
 
 def first_record(source: Source, base: Format | None) -> dict[str, Any]:
