@@ -224,8 +224,8 @@ def _believed(task: Task, labels: Floats, judged: Mask) -> _Believed:
     design = np.column_stack([np.ones(len(pool)), fused, fused * fused - 1, ranks])
     ridge = np.full(design.shape[1], RIDGE)
     ridge[:3] = FREE, FUSED, FUSED
-    seen, topic = design[judged], pool.topic[judged]
-    beta, shift = climbed(seen, topic, labels[judged], len(pool.topics), ridge)
+    seen, topics = design[judged], pool.topic[judged]
+    beta, shift = climbed(seen, topics, labels[judged], len(pool.topics), ridge)
     p = expit(design @ beta + shift[pool.topic])
     curve = p[judged] * (1 - p[judged])
     return _Believed(
@@ -234,7 +234,7 @@ def _believed(task: Task, labels: Floats, judged: Mask) -> _Believed:
         pool.topic,
         design,
         seen.T @ (seen * curve[:, None]) + np.diag(ridge),
-        np.asarray(np.bincount(topic, curve, len(shift)) + 1.0, np.float64),
+        np.asarray(np.bincount(topics, curve, len(shift)) + 1.0, np.float64),
     )
 
 

@@ -91,11 +91,7 @@ def _by_items(table: Table, files: Texts) -> Table:
             "topics and documents are in the tool's file of items: name it, --documents ITEMS"
         )
     wanted = table.names("instance", keep=True)
-    rows = [
-        row
-        for source in sources(files)  # type: ignore[arg-type]
-        for _, row in format_of(source).rows(source)
-    ]
+    rows = [row for source in sources(files) for _, row in format_of(source).rows(source)]
     key = next((key for key in rows[0] if _holds(wanted, (row.get(key) for row in rows))), None)
     roles = recognised([name for name in rows[0] if name != key], ("topic", "doc"))
     if key is None or "doc" not in roles:
