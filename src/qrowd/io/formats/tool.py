@@ -115,10 +115,8 @@ class Tool(Format):
         if not layouts or "grade" not in layouts[0].columns:
             if gold:
                 raise source.error(f"{self.title}: no gold in it")
-            columns = layouts[0].columns if layouts else {"topic": "PATH", "doc": "PATH"}
-            taken = (
-                "" if layouts else ",".join(f"{role}={at}" for role, at in columns.items()) + ","
-            )
+            taken = "" if layouts else "topic=PATH,doc=PATH,"
+            columns = layouts[0].columns if layouts else {}
             rest = [path for path in leaves(record) if path not in columns.values()]
             raise source.error(
                 f"{self.title}: nothing in it is called as grades are; say which it is: --columns "
