@@ -484,7 +484,7 @@ def test_what_is_left_takes_as_many_statements_however_many_are_asked(site: Site
 
         now = hierarchy.Standing.of(work)
         one, many = (
-            replace(now, found=replace(now.found, asked=dict.fromkeys(range(1, n), answers)))
+            replace(now, texts=replace(now.texts, asked=dict.fromkeys(range(1, n), answers)))
             for n in (2, 6)
         )
         left = partial(hierarchy.left_to_revise, work)

@@ -379,16 +379,14 @@ def _unpivoted(
     # in a survey who answered has a row, and documents are columns
     role = "doc" if "assessor" in columns and "doc" not in columns else "assessor"
     columns |= {role: "wide name", "grade": "wide grade"}
-    note = (
-        []
-        if reading.wide is not None
-        else [
+    notes = []
+    if reading.wide is None:
+        notes = [
             f"{origin.name}: {len(assessors)} columns are taken for assessors: "
             f"{_listed(assessors)}; to choose: --wide {','.join(assessors[:2])},..."
         ]
-    )
     about = {**origin.about, role: f"the columns {_listed(assessors)}"}
-    return replace(origin.of_rows(rows), about=about), long, columns, note
+    return replace(origin.of_rows(rows), about=about), long, columns, notes
 
 
 def _stated_assessors(origin: Origin, names: Sequence[str], wide: str | Sequence[str]) -> list[str]:
