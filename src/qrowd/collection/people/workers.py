@@ -159,6 +159,11 @@ def worker_of(work: Work, worker_id: int) -> schema.Worker:
     return work.existing(_BY_ID, "there is no such worker in this campaign", schema.Worker, values)
 
 
+def name_of(work: Work, worker_id: int) -> str:
+    """What organisers call a worker of this campaign: w7."""
+    return f"w{worker_of(work, worker_id).number}"
+
+
 def worker_by_number(work: Work, number: int) -> schema.Worker:
     """A worker by the number that exports show."""
     query = select(worker).where(work.own(worker), worker.c.number == number)

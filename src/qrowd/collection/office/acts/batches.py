@@ -9,7 +9,7 @@ from qrowd.collection.database.schema import Assignment, place
 from qrowd.collection.database.states import MOVES
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import by_id, move, undo_details
-from qrowd.collection.people.workers import worker_of
+from qrowd.collection.people.workers import name_of
 from qrowd.collection.record.act import Act, Consequence, Details, Stored
 from qrowd.collection.record.details import Identifier, detail
 from qrowd.errors import RuleError
@@ -45,7 +45,7 @@ class BatchAct(Act):
             *([again] if again else []),
             *self._follows(row),
             cost=cost,
-            worker=f"w{worker_of(work, row.worker_id).number}",
+            worker=name_of(work, row.worker_id),
             pay=pay.shown(row.promised),
             days=f"{pay.appeal_days:g}",
         )
