@@ -61,9 +61,9 @@ def spaced_percent(share: float, digits: int = 0) -> str:
     return percent(share, digits).replace("%", "\u00a0%")
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def counted(number: int, noun: str) -> str:
     """So many of something: 1 topic, 0 topics."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def some_of(names: Sequence[str] | Any, noun: str, most: int = 3) -> str:

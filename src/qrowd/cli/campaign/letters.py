@@ -13,11 +13,11 @@ from click.core import ParameterSource
 
 from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
-from qrowd.cli.campaign.office import people_in
+from qrowd.cli.campaign.office import counted, people_in
 from qrowd.cli.output import say, show_json, show_people
 from qrowd.errors import RuleError, UsageError
 from qrowd.io.atomic import made_folder, write
-from qrowd.rendering import counted, records
+from qrowd.rendering import records
 
 if TYPE_CHECKING:
     from qrowd.collection.database.store import Store
@@ -157,9 +157,9 @@ def invite(
         if mailer is not None:
             mailer.connect()  # before anything is written
         goes_out = bool(mail or eml or output)
-        question = f"Send {counted(n + n_waiting, 'letter')}?" if mail else ""
+        question = f"Send {counted(range(n + n_waiting), 'letter')}?" if mail else ""
         if remind and n:
-            question = f"Remind {counted(n, 'person', 'people')}?"
+            question = f"Remind {counted(range(n), 'person', 'people')}?"
         if n + n_waiting and question and not confirmed(question, yes):
             return
         number, written = None, 0
@@ -173,8 +173,8 @@ def invite(
                     raise  # otherwise those of before go out
             else:
                 written = len(stored["letters"])
-                undo = "" if goes_out else f"; undo it with `act --undo {number}`"
-                say(f"act {number}: {counted(len(stored['letters']), 'letter')} to be sent{undo}")
+                undo = "" if mail or eml or output else f"; undo it with `act --undo {number}`"
+                say(f"act {number}: {counted(stored['letters'], 'letter')} to be sent{undo}")
                 if stored.get("declined"):
                     say(f"{stored['declined']} left out, who said that they are not interested")
         tally: Counter[str] = Counter()
@@ -238,7 +238,7 @@ def _handed_out(
         else:
             show_people(letters.table_of(work, rows, address), output, as_json=False)
         letters.handed_out(work, [row.letter for row in rows])
-    say(f"{counted(len(rows), 'letter')} written to {eml or output}, and taken as sent")
+    say(f"{counted(rows, 'letter')} written to {eml or output}, and taken as sent")
     return len(rows)
 
 
@@ -293,7 +293,7 @@ def invited(
                 number = audit.perform(work, user(), act, details)
                 stored = audit.details_numbered(work, number)
             undo = f"undo it with `act --undo {number}`"
-            say(f"act {number}: {act}: {counted(len(stored['letters']), 'letter')}; {undo}")
+            say(f"act {number}: {act}: {counted(stored['letters'], 'letter')}; {undo}")
         with store.read(campaign) as work:
             table, funnel = letters.list_of(work), letters.funnel(work)
     steps = {key.replace("_", " "): value for key, value in asdict(funnel).items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.util import find_spec
@@ -17,7 +17,7 @@ from qrowd.cli.campaign.database import confirmed, opened, user
 from qrowd.cli.output import say, show, show_json, show_people
 from qrowd.cli.verbs import Command
 from qrowd.errors import FormatError, MissingExtraError, RuleError, UsageError
-from qrowd.rendering import counted, percent, records, thousands
+from qrowd.rendering import percent, records, thousands
 
 if TYPE_CHECKING:
     from qrowd.collection.books.progress import Status
@@ -317,7 +317,7 @@ def links(
         page = f"{address.rstrip('/')}/judge/{quote(work.name, safe='')}?link="
     links = [page + quote(text, safe="") for _, text in made]
     show_people({"person": [person for person, _ in made], "link": links}, output, as_json)
-    say(f"act {number}: {counted(len(made), 'link')}; undo it with `act --undo {number}`")
+    say(f"act {number}: {counted(made, 'link')}; undo it with `act --undo {number}`")
 
 
 @opt.command()
@@ -371,7 +371,7 @@ def people(
                 number = audit.perform(work, user(), "list people", {"people": rows})
                 stored = audit.details_numbered(work, number)
             new = [*stored["made"], *stored["back"]]
-            say(f"act {number}: {counted(len(new), 'person', 'people')} put on the list")
+            say(f"act {number}: {counted(new, 'person', 'people')} put on the list")
             return
         with store.read(campaign) as work:
             table = letters.list_of(work)
@@ -401,6 +401,11 @@ def _act_on_each(database: str, name: str | None, people: tuple[str, ...], act: 
             row = entry.person_called(work, person.strip())
             number = audit.perform(work, user(), act, {"person": row.id})
             say(f"act {number}: {act}: {person}; undo it with `act --undo {number}`")
+
+
+def counted(items: Sized, one: str, many: str = "") -> str:
+    """How many there are, in words."""
+    return f"{len(items)} {one if len(items) == 1 else many or one + 's'}"
 
 
 @opt.command()

@@ -11,9 +11,9 @@ import click
 
 from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
+from qrowd.cli.campaign.office import counted
 from qrowd.cli.output import say, show_json
 from qrowd.errors import RuleError, UsageError
-from qrowd.rendering import counted
 
 if TYPE_CHECKING:
     from qrowd.collection.database.store import Store, Work
@@ -116,7 +116,7 @@ def prolific(
         if is_dry:
             again = "" if dry else ", since this was the first time: say --send to send it"
             say(f"nothing was sent{again}")
-        elif shown.lines and not confirmed(f"Send {counted(len(shown.lines), 'call')}?", yes):
+        elif shown.lines and not confirmed(f"Send {counted(shown.lines, 'call')}?", yes):
             return
         else:
             sent = _send(store, campaign, client, news, shown.acts)

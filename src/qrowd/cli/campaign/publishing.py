@@ -11,9 +11,10 @@ import click
 
 from qrowd.cli import options as opt
 from qrowd.cli.campaign.database import confirmed, opened, user
+from qrowd.cli.campaign.office import counted
 from qrowd.cli.output import say, show, show_json, show_people
 from qrowd.errors import InputError, RuleError, UsageError
-from qrowd.rendering import Table, counted, thousands
+from qrowd.rendering import Table, thousands
 
 if TYPE_CHECKING:
     from qrowd.collection.database.store import Store, Work
@@ -94,7 +95,7 @@ def _export_test(
         if qualified:
             ids = qualification.qualified_ids(work)
             write(file, "".join(f"{each}\n" for each in ids), private=True)
-            rows, what = len(ids), counted(len(ids), "id")
+            rows, what = len(ids), counted(ids, "id")
         else:
             table = qualification.task_table(work, per_set=per_set)
             if file.lower().endswith(".xml"):
@@ -105,7 +106,7 @@ def _export_test(
                 save_table(table, file)
             rows, what = (
                 len(table["topic"]),
-                counted(len(table["topic"]), "set" if per_set else "document"),
+                counted(table["topic"], "set" if per_set else "document"),
             )
     say(f"{what} in {file}")
     if as_json:
@@ -184,7 +185,7 @@ def _put_on_list(work: Work, act: QualifyPeople) -> str:
     known = len(act.passed.shares) - len(new)
     others = f" ({thousands(known)} were before, are off it, or declined)" if known else ""
     return (
-        f"act {number}: {counted(len(new), 'person', 'people')} put on the list{others}; "
+        f"act {number}: {counted(new, 'person', 'people')} put on the list{others}; "
         f"undo it with `act --undo {number}`"
     )
 
