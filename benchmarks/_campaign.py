@@ -12,6 +12,7 @@ from qrowd.collection.database.schema import JudgingSet, judging_set
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.judging import picks
 from qrowd.collection.material.campaign_rows import create_campaign
+from qrowd.collection.plan.exposure import Set
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.collection.record import audit
@@ -53,6 +54,11 @@ def passed_over(work: Work, worker_id: int, batch: Iterable[JudgingSet]) -> list
     Call it before the lease, with what `queue.compose` gave, gold among it; it must be empty.
     """
     rows = work.rows(select(judging_set).where(picks.open_to(work, worker_id)), JudgingSet)
+    return left_behind(rows, batch)
+
+
+def left_behind(rows: Iterable[JudgingSet | Set], batch: Iterable[JudgingSet | Set]) -> list[int]:
+    """Of these sets, those that came before one of those picked, gold counted among its topics."""
     left = {row.id: row for row in rows}
     uses: Counter[int] = Counter()
     before: list[int] = []

@@ -124,14 +124,10 @@ def ranges(n: int, blocks: int = BLOCKS) -> list[tuple[int, int]]:
     return list(itertools.pairwise(edges))
 
 
-def inside() -> bool:
-    """Whether this is a thread of the pool: there, to wait for the pool would hang."""
-    return current_thread().name.startswith(_PREFIX)
-
-
 def in_blocks(work: Callable[[int, int], R], n: int, blocks: int = BLOCKS) -> list[R]:
     """`work(lo, hi)` over the blocks of [0, n), on all threads; results in block order."""
     cuts = ranges(n, blocks)
-    if len(cuts) == 1 or threads() == 1 or inside():
+    # in a thread of the pool, to wait for the pool would hang
+    if len(cuts) == 1 or threads() == 1 or current_thread().name.startswith(_PREFIX):
         return [work(lo, hi) for lo, hi in cuts]
     return list(_pool(threads()).map(lambda cut: work(*cut), cuts))

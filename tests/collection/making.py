@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from qrowd.collection.database.opening import open_store
 from qrowd.collection.database.store import Store, Work
@@ -158,3 +162,14 @@ def make_site(
 def rows_of(work: Work, query: Any) -> list[Any]:
     """All rows of a query."""
     return list(work.db.execute(query))
+
+
+def platform_key(folder: Path) -> tuple[Any, Path]:
+    """A platform's private key, and the file of the public one."""
+    jwt = pytest.importorskip("jwt")
+    rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa")
+    private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(private.public_key()))
+    path = folder / "jwks.json"
+    path.write_text(json.dumps({"keys": [{**public, "kid": "k1", "alg": "RS256"}]}))
+    return private, path

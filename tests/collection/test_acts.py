@@ -37,7 +37,7 @@ from qrowd.collection.database.schema import submission as submission_table
 from qrowd.collection.database.verification import broken
 from qrowd.collection.judging import submission
 from qrowd.collection.office.acts.next_sets import NextSets
-from qrowd.collection.office.acts.people import Passed, store_plan
+from qrowd.collection.office.acts.people import Passed
 from qrowd.collection.office.acts.prolific import Made
 from qrowd.collection.people import entry, letters, workers
 from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
@@ -230,7 +230,7 @@ def at_prolific(site: Site, act: str) -> dict[str, Any]:
     """The campaign's people come from Prolific, which has its study but where that is made."""
     with site.store.write("tiny") as work:
         keys = {"preset": "prolific", "places": 20}
-        store_plan(work, rewritten(work.plan.text, "platform", keys))
+        work.store_plan(rewritten(work.plan.text, "platform", keys))
     if act == "make study":
         return {"address": "https://judge.example.org"}
     address = "https://judge.example.org/judge/tiny"

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import pytest
+from benchmarks._campaign import left_behind
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,22 +41,6 @@ class Listed:
         return self.chance.sample(alike, min(most, len(alike)))
 
 
-def passed_over(rows: Sequence[Set], batch: Sequence[Set]) -> list[int]:
-    """Sets that came before one of those picked, gold counted among the batch's topics."""
-    left, uses, before = {row.id: row for row in rows}, Counter[int](), []
-    for row in batch:
-        if row.role == "pool":
-            del left[row.id]
-            rank = (-row.priority, row.held, uses[row.topic_id])
-            before += [
-                other.id
-                for other in left.values()
-                if (-other.priority, other.held, uses[other.topic_id]) < rank
-            ]
-        uses[row.topic_id] += 1
-    return before
-
-
 SETS = st.lists(
     st.tuples(
         st.integers(0, 4), st.integers(3, 5), st.sampled_from((0.0, 0.0, 1.0)), st.integers(0, 1)
@@ -80,9 +65,9 @@ def test_nothing_is_passed_over_and_gold_is_whole(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(composition, "LOOK", 2)  # so that few of the equals are in view at a time
         picked = pick(Listed(rows, chance), counted + hidden, Counter())
-        assert passed_over(rows, picked) == []
+        assert left_behind(rows, picked) == []
         batch = hide(picked, gold, hidden, counted, Counter(), chance)
-    assert passed_over(rows, batch) == []
+    assert left_behind(rows, batch) == []
     kinds = Counter(row.role for row in batch)
     assert (kinds["pool"], kinds["gold"]) == (min(counted, len(rows)), hidden)
     assert len({row.id for row in batch}) == len(batch)

@@ -96,11 +96,6 @@ def right(title: str, grade: int) -> int:
     return grade
 
 
-def wrong_about(*names: str) -> Callable[[str, int], int]:
-    """Whoever errs on the documents of these grades."""
-    return lambda title, grade: 1 - grade if title in names else grade
-
-
 def phases(site: Site) -> dict[str, str]:
     with site.store.read("tiny") as work:
         assert broken(work) == []
@@ -489,7 +484,7 @@ def test_what_is_left_takes_as_many_statements_however_many_are_asked(site: Site
 
         now = hierarchy.Standing.of(work)
         one, many = (
-            replace(now, found=replace(now.found, asked=dict.fromkeys(range(1, n), answers)))
+            replace(now, texts=replace(now.texts, asked=dict.fromkeys(range(1, n), answers)))
             for n in (2, 6)
         )
         left = partial(hierarchy.left_to_revise, work)

@@ -27,10 +27,12 @@ from tests.collection.making import PLAN, Site, make_site, material
 
 from qrowd.collection.database.schema import campaign as campaign_table
 from qrowd.collection.database.schema import declined, digest, letter, link, listed_person
+from qrowd.collection.database.store import Work
 from qrowd.collection.material.campaign_rows import create_campaign
 from qrowd.collection.office import digest as digests
 from qrowd.collection.office import erasure
 from qrowd.collection.people import entry, letters
+from qrowd.collection.people.declined import DeclinedPeople
 from qrowd.collection.people.entry import PersonRow
 from qrowd.collection.people.letters import Outcome
 from qrowd.collection.people.mailer import Mailer, MailError, mail_password, send_due
@@ -671,16 +673,20 @@ def test_whoever_declines_is_never_written_to_again(site: Site) -> None:
         PersonRow("third", "", "cat@xn--mnchen-3ya.de"),
     ]
     for row in again:
-        assert site.work(letters.has_declined, row)
+        assert site.work(has_declined, row)
         for act in ("invite people", "list people", "make links"):
             with pytest.raises(RuleError, match="not interested"):
                 site.work(audit.perform, "o", act, {"people": [row]})
-    assert not site.work(letters.has_declined, PersonRow("dan", "", "dan@example.org"))
+    assert not site.work(has_declined, PersonRow("dan", "", "dan@example.org"))
     number = invite(site, [*again, *rows("dan")])
     assert audit.details_of(site.work(audit.act_numbered, number))["declined"] == 3
     assert list(states(site)) == ["bob", "dan"]
     funnel = site.work(letters.funnel)
     assert (funnel.invited, funnel.declined) == (4, 2)
+
+
+def has_declined(work: Work, row: PersonRow) -> bool:
+    return DeclinedPeople(work).has(row.id, row.email)
 
 
 def test_declined_in_one_campaign_is_declined_in_all(site: Site) -> None:
@@ -691,9 +697,9 @@ def test_declined_in_one_campaign_is_declined_in_all(site: Site) -> None:
     invite(other, rows("bob"))
     site.work(letters.decline, link_of(site, "ann"))
     site.work(letters.decline, link_of(site, "bob"))
-    assert other.work(letters.has_declined, rows("ann")[0])
+    assert other.work(has_declined, rows("ann")[0])
     # what somebody of an own panel is called is somebody else there
-    assert not other.work(letters.has_declined, PersonRow("ann", "", "ann@elsewhere.org"))
+    assert not other.work(has_declined, PersonRow("ann", "", "ann@elsewhere.org"))
     assert other.work(letters.waiting) == [], "for a file"
     inbox = Inbox()
     with serving(inbox) as port:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.collection.making import platform_key
 
 from qrowd.collection.plan.platforms import provider_of
 from qrowd.collection.plan.sections import Platform
@@ -88,12 +88,7 @@ def test_who_does_not_say_who_is_told_where_to_come_from() -> None:
 @pytest.fixture
 def signed(tmp_path: Path) -> tuple[Any, Platform]:
     """A key of the platform's, and a plan that trusts it."""
-    jwt = pytest.importorskip("jwt")
-    rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa")
-    private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(private.public_key()))
-    path = tmp_path / "jwks.json"
-    path.write_text(json.dumps({"keys": [{**public, "kid": "k1", "alg": "RS256"}]}))
+    private, path = platform_key(tmp_path)
     return private, Platform(preset="prolific", jwks=str(path), audience="us")
 
 

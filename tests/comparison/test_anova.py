@@ -11,14 +11,6 @@ from qrowd.comparison.anova import anova, from_terms, strength
 from qrowd.errors import InputError, ParameterError
 
 # Piazzon 2019, Tables 5.1, 5.2, A.1-A.4: per term SS, F and SOA as printed; then SS of the error.
-TERMS = (
-    "approach",
-    "measure",
-    "systems",
-    "approach*measure",
-    "approach*systems",
-    "measure*systems",
-)
 DF = {
     "size": 28,
     "approach": 17,

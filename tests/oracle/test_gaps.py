@@ -12,8 +12,6 @@ from qrowd.aggregation.gaps import GAPS, Divergence
 from qrowd.comparison.correlation import tau_ap
 from qrowd.data.arrays import Floats
 
-FLOOR = 2.0**-52
-
 
 def slow_density(values: list[float], floor: float) -> list[float]:
     density = [0.0] * 100

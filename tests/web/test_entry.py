@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 from tests.collection.conftest import ENGINES, fresh_postgresql
-from tests.collection.making import PLAN
+from tests.collection.making import PLAN, platform_key
 from tests.web.office import desk, words
 from tests.web.serving import API, Server, make_server
 
@@ -220,12 +219,7 @@ def test_who_has_a_place_comes_back_and_the_list_comes_beside(tmp_path: Path) ->
 @pytest.fixture
 def signed(tmp_path: Path) -> tuple[Any, str]:
     """A platform's key, and the lines of a plan that trust it."""
-    jwt = pytest.importorskip("jwt")
-    rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa")
-    private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(private.public_key()))
-    path = tmp_path / "jwks.json"
-    path.write_text(json.dumps({"keys": [{**public, "kid": "k1", "alg": "RS256"}]}))
+    private, path = platform_key(tmp_path)
     return private, f'jwks = "{path}"\naudience = "us"\n'
 
 

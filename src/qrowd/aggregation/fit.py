@@ -25,7 +25,7 @@ import numpy as np
 
 from qrowd import __version__
 from qrowd.content.similarity import Alike
-from qrowd.data.arrays import Array, Floats, Grades, Mask, over, pieces
+from qrowd.data.arrays import Array, Floats, Grades, Mask, Offsets, over, pieces
 from qrowd.data.details import NONE, Caution, Details
 from qrowd.data.given import UNKNOWN, Given
 from qrowd.data.index import Pairs
@@ -76,6 +76,11 @@ class Fitting:
     def voted(self) -> Mask:
         """Which pairs have any (weighted) vote."""
         return self.vote_totals > 0
+
+    @property
+    def labelled(self) -> Offsets:
+        """The pairs that have both a gold label and a vote."""
+        return np.flatnonzero((self.gold != UNKNOWN) & self.voted)
 
     def iterations(self, at_most: int) -> Iterator[int]:
         """1, 2, ... until the method sets `settled`; says so where it did not in time."""

@@ -94,7 +94,7 @@ class ScoredPool:
         """rank[run, pair] from 0 on; a large number where a run does not have it."""
         pool = self.pairs
         rank = np.full((len(self.runs), len(pool)), _ABSENT, np.int32)
-        for topic, ranked in zip(self._task.in_pool.tolist(), self._task.ranked, strict=True):
+        for topic, ranked in self._task.rankings:
             rank[ranked.run, pool.topic_starts[topic] + ranked.row] = ranked.rank
         return rank
 
@@ -104,7 +104,7 @@ class ScoredPool:
             gains = p @ pair_gains(measure, np.array(self.scale.grades))
             return np.asarray(self._weights(measure) @ gains)
         total = np.zeros(len(self.runs))
-        for topic, ranked in zip(self._task.in_pool.tolist(), self._task.ranked, strict=True):
+        for topic, ranked in self._task.rankings:
             if isinstance(measure, NDCG):
                 drawn = self._drawn(measure, p, topic)
                 total += (drawn.dcg * drawn.over_ideal(drawn.counts)).mean(axis=1)

@@ -74,8 +74,8 @@ class Journal:
             return None
         with self.path.open("rb") as file:
             file.seek(self._answers[key])
-            found: dict[str, Any] = json.loads(file.readline())
-        return found
+            line: dict[str, Any] = json.loads(file.readline())
+        return line
 
     def reserve(self, key: str, worst: float) -> None:
         """The money of a question that will be sent; what is still open of it counts as spent."""

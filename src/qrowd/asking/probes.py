@@ -187,8 +187,8 @@ class Probes:
 def read_probes(path: str | Path) -> Probes:
     """What the file of `qrowd ask --probe` says of each judge and kind."""
     try:
-        found = json.loads(Path(path).read_bytes())
-        rows = found["rows"] if found.get("form") == _FORM else None
+        content = json.loads(Path(path).read_bytes())
+        rows = content["rows"] if content.get("form") == _FORM else None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=str(path)) from None
     except (ValueError, AttributeError, KeyError):

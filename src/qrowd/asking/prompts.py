@@ -63,12 +63,16 @@ class Prompt:
     def messages(self, topic: Topic, documents: Sequence[Document]) -> list[dict[str, str]]:
         """What is sent."""
         names = ("left", "right") if self.documents == 2 else ("document",)
-        texts = {name: _texts(each) for name, each in zip(names, documents, strict=True)}
+        texts = {
+            name: {"title": each.title, "url": each.url, **each.others, "text": each.text}
+            for name, each in zip(names, documents, strict=True)
+        }
         said = "".join(text for each in texts.values() for text in each.values())
         mark = "=" * 12
         while mark in said:  # nobody who writes a document can end it early
             mark += "="
-        text = self._rendered(topic=_topic(topic), mark=mark, **texts)
+        wanted = {name: getattr(topic, name) for name in TOPIC_TEXTS}
+        text = self._rendered(topic=wanted, mark=mark, **texts)
         system = [{"role": "system", "content": self.system}] if self.system else []
         return [*system, {"role": "user", "content": text}]
 
@@ -125,14 +129,6 @@ class Prompt:
                 "{{ left.text }} and {{ right.text }}" if len(sides) == 2 else "{{ document.text }}"
             )
             raise InputError(f"the template does not show {named}", file=self.name)
-
-
-def _texts(document: Document) -> dict[str, str]:
-    return {"title": document.title, "url": document.url, **document.others, "text": document.text}
-
-
-def _topic(topic: Topic) -> dict[str, str]:
-    return {name: getattr(topic, name) for name in TOPIC_TEXTS}
 
 
 def read_prompt(source: str, further: Sequence[str] = ()) -> Prompt:

@@ -199,9 +199,9 @@ def take(path: str | Path, questions: Iterable[Question], journal: Journal) -> t
 def _batch_line(line: str, file: str, number: int) -> tuple[str, Any, str]:
     """The key, the response's body, and why there is none."""
     try:
-        found = json.loads(line)
-        key, error = str(found["custom_id"]), found.get("error")
-        response = found.get("response") or {}
+        record = json.loads(line)
+        key, error = str(record["custom_id"]), record.get("error")
+        response = record.get("response") or {}
         status, body = response.get("status_code", 0), response.get("body")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         message = "no answer of a batch interface: a JSON object with custom_id and response"

@@ -19,7 +19,7 @@ import numpy as np
 from qrowd import __version__
 from qrowd.aggregation.fit import topic_folds
 from qrowd.aggregation.revision import recalibrate
-from qrowd.budget.worklist import Worklist
+from qrowd.budget.worklist import Worklist, require_number
 from qrowd.data.arrays import Array, Floats
 from qrowd.data.given import Merger
 from qrowd.data.index import Pairs
@@ -65,8 +65,7 @@ def contested(
     >>> todo
     Worklist(20 pairs; about 19 of them wrong)
     """
-    if number is not None and number < 1:
-        raise ParameterError(f"number must be at least 1, got {number}")
+    require_number(number)
     if not 0 < gold_error < 0.5:
         raise ParameterError(f"gold_error must lie between 0 and 0.5, got {gold_error}")
     merged = model.fit(judgements)

@@ -100,36 +100,26 @@ class Couples:
         drawn = systematic(chance, np.random.default_rng(seed))
         chosen, chance = candidates[drawn], chance[drawn]
         first = np.argsort(-self.worth[chosen], kind="stable")
-        return self._listed(
-            "systems", chosen[first], self.worth[chosen[first]], chance[first], (self.summary,)
+        chosen, notes = chosen[first], (self.summary,)
+        return Worklist.of(
+            "systems",
+            self.pairs,
+            chosen,
+            self._reasons(chosen),
+            self.worth[chosen],
+            probability=chance[first],
+            notes=notes,
         )
 
     def likely(self, number: int | None = None) -> Worklist:
         """Pairs that nobody judged, the likeliest to be relevant first."""
         chosen = np.flatnonzero(~self.judged)
         chosen = chosen[np.argsort(-self.relevant[chosen], kind="stable")][:number]
-        return self._listed("relevant", chosen, self.relevant[chosen], np.full(len(chosen), np.nan))
+        reasons = self._reasons(chosen)
+        return Worklist.of("relevant", self.pairs, chosen, reasons, self.relevant[chosen])
 
-    def _listed(
-        self,
-        goal: str,
-        chosen: Array,
-        worth: Floats,
-        probability: Floats,
-        notes: tuple[str, ...] = (),
-    ) -> Worklist:
-        reason = [f"relevant with {self.relevant[at]:.2f}" for at in chosen.tolist()]
-        return Worklist(
-            self.pairs.topics.names[self.pairs.topic[chosen]],
-            self.pairs.document_names[chosen],
-            None,
-            np.array(reason, object),
-            worth,
-            np.full(len(chosen), np.nan),
-            probability,
-            np.full(len(chosen), goal, object),
-            notes,
-        )
+    def _reasons(self, chosen: Array) -> list[str]:
+        return [f"relevant with {self.relevant[at]:.2f}" for at in chosen.tolist()]
 
 
 def couples(
@@ -226,7 +216,7 @@ def _believed(task: Task, labels: Floats, judged: Mask) -> _Believed:
     # what a run does not have stands far behind what it has last (ten times as deep): with the
     # next place instead, DL 2021 needs more judgements for the same order of runs
     ranks = np.full((len(pool), len(task.runs.runs)), np.log(10.0 * max(depth, 1)))
-    for topic, ranked in zip(task.in_pool.tolist(), task.ranked, strict=True):
+    for topic, ranked in task.rankings:
         ranks[pool.topic_starts[topic] + ranked.row, ranked.run] = np.log(ranked.rank + 1.0)
     spread = ranks.std(axis=0)
     ranks = (ranks - ranks.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
@@ -234,8 +224,8 @@ def _believed(task: Task, labels: Floats, judged: Mask) -> _Believed:
     design = np.column_stack([np.ones(len(pool)), fused, fused * fused - 1, ranks])
     ridge = np.full(design.shape[1], RIDGE)
     ridge[:3] = FREE, FUSED, FUSED
-    seen, topic = design[judged], pool.topic[judged]
-    beta, shift = climbed(seen, topic, labels[judged], len(pool.topics), ridge)
+    seen, topics = design[judged], pool.topic[judged]
+    beta, shift = climbed(seen, topics, labels[judged], len(pool.topics), ridge)
     p = expit(design @ beta + shift[pool.topic])
     curve = p[judged] * (1 - p[judged])
     return _Believed(
@@ -244,7 +234,7 @@ def _believed(task: Task, labels: Floats, judged: Mask) -> _Believed:
         pool.topic,
         design,
         seen.T @ (seen * curve[:, None]) + np.diag(ridge),
-        np.asarray(np.bincount(topic, curve, len(shift)) + 1.0, np.float64),
+        np.asarray(np.bincount(topics, curve, len(shift)) + 1.0, np.float64),
     )
 
 
@@ -255,7 +245,7 @@ def _average_precision(task: Task, p: Floats) -> tuple[Floats, Floats]:
     """
     runs, pool = len(task.runs.runs), task.pool
     expected, weights = np.zeros(runs), np.zeros((runs, len(pool)))
-    for topic, ranked in zip(task.in_pool.tolist(), task.ranked, strict=True):
+    for topic, ranked in task.rankings:
         first, last = pool.topic_starts[topic : topic + 2]
         own = p[first:last]
         relevant = max(float(own.sum()), 1e-9)

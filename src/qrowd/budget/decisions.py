@@ -35,14 +35,19 @@ _STEPS = 300  # of EM
 _SMOOTHING = 0.02  # pairs of each share, so that none becomes impossible
 
 
-def counts_of(judgements: Judgements) -> tuple[Codes, Codes]:
-    """How many votes of each pair of the pool say relevant, and how many there are."""
+def refuse_more_grades(judgements: Judgements) -> None:
+    """An error unless these are votes: of two grades."""
     if len(judgements.scale) != 2:
         raise ScaleError(
             f"votes must have two grades, got {' '.join(map(str, judgements.scale.grades))}; say "
             "from which grade on a pair is relevant: judgements.binary(at_least=...), on the "
             "command line --rel"
         )
+
+
+def counts_of(judgements: Judgements) -> tuple[Codes, Codes]:
+    """How many votes of each pair of the pool say relevant, and how many there are."""
+    refuse_more_grades(judgements)
     if judgements.weight is not None:
         raise UsageError("these votes have weights: which one is next needs votes that count alike")
     n = len(judgements.pairs)

@@ -10,7 +10,7 @@ import numpy as np
 
 from qrowd.aggregation.judgements.mv import MajorityVote
 from qrowd.budget.couples import EVEN, couples
-from qrowd.budget.decisions import FinalVote
+from qrowd.budget.decisions import FinalVote, refuse_more_grades
 from qrowd.budget.sampling_design import probabilities, systematic
 from qrowd.content.similarity import distinct
 from qrowd.data.arrays import Array, Codes, Floats, Grades, Mask
@@ -19,7 +19,7 @@ from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.qrels import Qrels
 from qrowd.data.runs import RunSet
-from qrowd.errors import InputError, ScaleError
+from qrowd.errors import InputError
 from qrowd.evaluation.measure import Measure
 
 REQUESTS = ("resample", "once", "simulated")
@@ -46,12 +46,7 @@ class Pool:
         Topics where a document has fewer than `at_least` votes are left out; `simulated` assessors
         judge documents with gold only, for there is no telling what they would say of others.
         """
-        if len(judgements.scale) != 2:
-            raise ScaleError(
-                f"votes must have two grades, got {' '.join(map(str, judgements.scale.grades))}; "
-                "say from which grade on a pair is relevant: judgements.binary(at_least=...), on "
-                "the command line --rel"
-            )
+        refuse_more_grades(judgements)
         pairs = judgements.pairs
         truth = np.full(len(pairs), -1, np.int8)
         at, codes = pairs.locate(gold.pairs), judgements.scale.codes_of_gold(gold.grade)

@@ -12,6 +12,7 @@ from qrowd.data.arrays import Array, Floats, Names
 from qrowd.data.documents import Documents, Likeness
 from qrowd.data.frames import Coded, Framed
 from qrowd.data.given import Given, Merger
+from qrowd.data.index import Pairs
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
@@ -47,6 +48,34 @@ class Worklist(Framed):
     notes: tuple[str, ...] = ()
     gold_hash: str = ""  # of the gold that the rows contradict, and whose labels do so
     nominated_by: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        goal: str,
+        pairs: Pairs,
+        at: Array,
+        reason: list[str],
+        worth: Floats,
+        *,
+        assessor: Names | None = None,
+        p_wrong: Floats | None = None,
+        probability: Floats | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Worklist:
+        """These pairs, all of one goal; figures that are left out are not known."""
+        unknown = np.full(len(at), np.nan)
+        return cls(
+            pairs.topic_names[at],
+            pairs.document_names[at],
+            assessor,
+            np.array(reason, object),
+            worth,
+            unknown if p_wrong is None else p_wrong,
+            unknown if probability is None else probability,
+            np.full(len(at), goal, object),
+            notes,
+        )
 
     def __len__(self) -> int:
         return len(self.topic)
@@ -152,7 +181,7 @@ def undecided(
     >>> q.undecided(made.judgements, number=20)
     Worklist(20 pairs)
     """
-    _require_number(number)
+    require_number(number)
     yes, votes = counts_of(judgements)
     final = FinalVote.of(yes, votes, most)
     worth = np.where(votes < most, final.at(final.worth, yes, votes), 0.0)
@@ -165,20 +194,11 @@ def undecided(
         f"probability {change[at]:.2f}"
         for at in order.tolist()
     ]
-    unknown = np.full(len(order), np.nan)
-    return Worklist(
-        judgements.pairs.topics.names[judgements.pairs.topic[order]],
-        judgements.pairs.document_names[order],
-        None,
-        np.array(reason, object),
-        worth[order],
-        unknown,
-        unknown,
-        np.full(len(order), "labels", object),
-    )
+    return Worklist.of("labels", judgements.pairs, order, reason, worth[order])
 
 
-def _require_number(number: int | None) -> None:
+def require_number(number: int | None) -> None:
+    """An error unless a list of so many can be made."""
     if number is not None and number < 1:
         raise ParameterError(f"number must be at least 1, got {number}")
 
@@ -207,7 +227,7 @@ def contradictions(
     Worklist(20 pairs; about 18 of them wrong)
     """
     require_choice("by", by, BY)
-    _require_number(number)
+    require_number(number)
     merged = model.fit(judgements, Given(documents=documents, gold=gold, runs=runs))
     rows = judgements if gold is None else judgements.with_pool(gold.pairs)
     suspects = _labels(rows, merged) if by == "pair" else _answers(rows, merged)
@@ -217,31 +237,29 @@ def contradictions(
     notes = list(merged.fit.notes)
     if not merged.details["text"]:
         notes.append("the text does not tell: what follows is suspected by its votes alone")
-    chosen = pair[order]
-    return Worklist(
-        merged.pairs.topics.names[merged.pairs.topic[chosen]],
-        merged.pairs.document_names[chosen],
-        None if assessor is None else rows.assessors.names[assessor[order]],
-        reason[order],
+    return Worklist.of(
+        "errors",
+        merged.pairs,
+        pair[order],
+        [reason[at] for at in order.tolist()],
         p_wrong[order],
-        p_wrong[order],
-        np.full(len(order), np.nan),
-        np.full(len(order), "errors", object),
-        tuple(notes),
+        assessor=None if assessor is None else rows.assessors.names[assessor[order]],
+        p_wrong=p_wrong[order],
+        notes=tuple(notes),
     )
 
 
-def _labels(rows: Judgements, merged: Merged) -> tuple[Array, Floats, None, Names]:
+def _labels(rows: Judgements, merged: Merged) -> tuple[Array, Floats, None, list[str]]:
     """Judged pairs, how likely what most say of them is wrong (half, if they are tied), and why."""
     no, yes = rows.votes.T
     pair, p = np.flatnonzero(yes + no > 0), merged.relevant
     p_wrong = np.where(yes == no, 0.5, np.where(yes > no, 1 - p, p))[pair]
     text = _by_text(merged)
     reason = [f"{yes[at]:g} of {yes[at] + no[at]:g} say relevant{text(at)}" for at in pair.tolist()]
-    return pair, p_wrong, None, np.array(reason, object)
+    return pair, p_wrong, None, reason
 
 
-def _answers(rows: Judgements, merged: Merged) -> tuple[Array, Floats, Array, Names]:
+def _answers(rows: Judgements, merged: Merged) -> tuple[Array, Floats, Array, list[str]]:
     """The pair of every answer, how likely it is wrong, who gave it, and why it may be wrong."""
     no, yes = rows.votes.T
     p = merged.relevant[rows.pair]
@@ -252,7 +270,7 @@ def _answers(rows: Judgements, merged: Merged) -> tuple[Array, Floats, Array, Na
         others = yes[at] + no[at] - own
         among = f"; {yes[at] - own * said:g} of {others:g} others say relevant" if others else ""
         reason.append(f"said {'relevant' if said else 'not relevant'}{among}{text(at)}")
-    return rows.pair, np.where(rows.grade == 1, 1 - p, p), rows.assessor, np.array(reason, object)
+    return rows.pair, np.where(rows.grade == 1, 1 - p, p), rows.assessor, reason
 
 
 def _by_text(merged: Merged) -> Callable[[int], str]:

@@ -134,10 +134,7 @@ def invite(
             n = accounts.withdraw_links(store, login, who=user())
             _said(f"{n} links for {login} are withdrawn", as_json, withdrawn=n)
             return
-        administrator = role == accounts.ADMINISTRATOR
-        guest = accounts.Guest(login, administrator, name, "" if administrator else role)
-        if administrator:
-            guest = accounts.Guest(login, administrator=True)
+        guest = accounts.Guest.of_role(login, role, name)
         settings = _settings(place, database, address)
         _show_link(accounts.invite(store, settings, guest, who=user()), as_json)
 

@@ -177,18 +177,18 @@ def command(
     if not all(name.strip() for name in models):
         raise UsageError("--model is the name by which the server knows it; got an empty one")
     server, key = shown_address(endpoint) if endpoint is not None else None, _key()
-    known, texts = q.read_topics(topics), q.read_documents(list(documents))
-    read = [read_prompt(source, tuple(texts.others)) for source in prompts or ("graded",)]
+    topic_list, texts = q.read_topics(topics), q.read_documents(list(documents))
+    asked = [read_prompt(source, tuple(texts.others)) for source in prompts or ("graded",)]
     per_model = _prices(prices, models)
     if cap is not None and math.isnan(cap):
         raise UsageError("--cap is an amount of money; got nan")
     if cap is not None and None in per_model.values():
         without = next(model for model, price in per_model.items() if price is None)
         raise UsageError(f"--cap needs the price of {without}: --price IN,OUT of a million tokens")
-    sizes = {prompt.documents for prompt in read}
+    sizes = {prompt.documents for prompt in asked}
     if len(sizes) > 1:
         raise UsageError("prompts about one document and about two need two commands")
-    scales = {(prompt.scale, prompt.relevant_from): prompt.name for prompt in read}
+    scales = {(prompt.scale, prompt.relevant_from): prompt.name for prompt in asked}
     if len(scales) > 1:
         two = " and ".join(list(scales.values())[:2])
         raise UsageError(f"the prompts {two} have other grades; they need two commands")
@@ -199,14 +199,14 @@ def command(
     judges = [
         Judge(model, prompt, per_model[model], samples, extra)
         for model in dict.fromkeys(models)
-        for prompt in read
+        for prompt in asked
     ]
     if len({judge.name for judge in judges}) < len(judges):
         raise UsageError("two prompts have one name; rename one of the files")
     size = sizes.pop()
     pairs = _pairs(pool, size)
-    asked = items(pairs, known, texts, longest)
-    probes = probe_items(pairs, known, texts, probe, seed, longest, size == 2) if probe else []
+    items_asked = items(pairs, topic_list, texts, longest)
+    probes = probe_items(pairs, topic_list, texts, probe, seed, longest, size == 2) if probe else []
     stem = Path(output).with_suffix("")
     limits = Limits(at_once, tries, seconds, cap, most)
     started = time.time()
@@ -214,14 +214,14 @@ def command(
         if again:
             journal.forget_missing()
         once = [replace(judge, samples=1) for judge in judges]
-        session, made = Session(judges, asked, journal), Session(once, probes, journal)
-        estimates = [each.estimate() for each in (session, made)]
+        session, probing = Session(judges, items_asked, journal), Session(once, probes, journal)
+        estimates = [each.estimate() for each in (session, probing)]
         _say_estimate(estimates, cap)
         stopped, failed = "", None
         if requests:
             number = 0
             with Path(requests).open("w", encoding="utf-8") as file:
-                for line in batch(chain(session.open(), made.open()), journal, limits):
+                for line in batch(chain(session.open(), probing.open()), journal, limits):
                     file.write(line)
                     number += 1
             say(f"{counted(number, 'question')} in {requests}; bring the answers by --answers")
@@ -232,7 +232,7 @@ def command(
                 show_json({"questions": number, "left_out": left, "requests": requests})
             return
         if answers:
-            taken, strangers = take(answers, chain(session.open(), made.open()), journal)
+            taken, strangers = take(answers, chain(session.open(), probing.open()), journal)
             hint = "; what is missing: see --again" if not taken and session.missing() else ""
             say(f"{counted(taken, 'answer')} taken, {strangers} of no open question here{hint}")
         else:
@@ -241,7 +241,7 @@ def command(
                 click.confirm(
                     f"About {expected:.2f}, without a --cap. Go on?", abort=True, err=True
                 )
-            for each, estimate in zip((session, made), estimates, strict=True):
+            for each, estimate in zip((session, probing), estimates, strict=True):
                 if each.items and not stopped:
                     progress = _Progress(estimate.questions, cap)
                     try:
@@ -250,7 +250,7 @@ def command(
                         failed, stopped = error, "the server refused"
         _save(session, output)
         if probe:
-            save_probes(made, f"{stem}.probes.json")
+            save_probes(probing, f"{stem}.probes.json")
             say(f"probes: {stem}.probes.json; look at them with `qrowd judges --probes`")
         about = {"longest": longest, "seed": seed, "probe": probe, "endpoint": server}
         _save_manifest(stem, session, pool, topics, documents, extra, about, started)
@@ -259,7 +259,7 @@ def command(
         if failed is not None:
             raise failed
         if as_json:
-            left = sum(1 for each in (session, made) for _ in each.open())
+            left = sum(1 for each in (session, probing) for _ in each.open())
             show_json(
                 {
                     "spent": journal.spent,
@@ -290,19 +290,19 @@ def _pairs(pool: str, documents: int) -> list[tuple[str, ...]]:
         for table in tables(pool, wanted)
         for row in zip(*(table.column(name).to_list() for name in wanted.needed), strict=True)
     ]
-    found: dict[tuple[str, frozenset[str]], tuple[str, ...]] = {}
+    distinct: dict[tuple[str, frozenset[str]], tuple[str, ...]] = {}
     for row in rows:
         if row[1] == row[2]:
             raise InputError(f"{row[1]} stands on both sides", file=pool)
-        found.setdefault((row[0], frozenset(row[1:])), row)
-    return list(found.values())
+        distinct.setdefault((row[0], frozenset(row[1:])), row)
+    return list(distinct.values())
 
 
-def _prices(given: Sequence[str], models: Sequence[str]) -> dict[str, Price | None]:
+def _prices(texts: Sequence[str], models: Sequence[str]) -> dict[str, Price | None]:
     from qrowd.asking.questions import Price
 
-    found: dict[str, Price | None] = dict.fromkeys(models)
-    for text in given:
+    prices: dict[str, Price | None] = dict.fromkeys(models)
+    for text in texts:
         model, _, numbers = text.rpartition("=")
         try:
             price = Price(*(float(part) for part in numbers.split(",")))
@@ -311,27 +311,27 @@ def _prices(given: Sequence[str], models: Sequence[str]) -> dict[str, Price | No
         except (ValueError, TypeError):
             message = f"--price is two numbers, of a million tokens: 0.15,0.60; got {text!r}"
             raise UsageError(message) from None
-        if model and model not in found:
+        if model and model not in prices:
             raise UsageError(f"--price is for {model}, which no --model names")
-        found |= {model: price} if model else {name: price for name in found if not found[name]}
-    return found
+        prices |= {model: price} if model else {name: price for name in prices if not prices[name]}
+    return prices
 
 
-def _parameters(given: Sequence[str]) -> dict[str, Any]:
+def _parameters(texts: Sequence[str]) -> dict[str, Any]:
     from qrowd.asking.questions import LIMITS
 
-    found = {}
-    for text in given:
+    parameters = {}
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals or name in ("model", "messages", "stream", "n"):
             raise UsageError(f"--parameter is NAME=JSON, as in seed=1; got {text!r}")
         try:
-            found[name] = json.loads(value)
+            parameters[name] = json.loads(value)
         except ValueError:
-            found[name] = value
-        if name in LIMITS and (type(found[name]) is not int or found[name] < 1):
+            parameters[name] = value
+        if name in LIMITS and (type(parameters[name]) is not int or parameters[name] < 1):
             raise UsageError(f"--parameter {name} is a whole number of tokens, at least 1")
-    return found
+    return parameters
 
 
 class _Progress:
@@ -418,20 +418,20 @@ def _save_manifest(
         for name in (pool, topics, *documents)
         if Path(name).is_file()
     }
-    known = {prompt.hash: asdict(prompt) for prompt in (each.prompt for each in session.judges)}
-    found = {
+    prompts = {prompt.hash: asdict(prompt) for prompt in (each.prompt for each in session.judges)}
+    manifest = {
         "qrowd": q.__version__,
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seconds": round(time.time() - started, 1),
         **about,
         "judges": [_about(judge, versions) for judge in session.judges],
         "parameters": parameters,
-        "prompts": known,
+        "prompts": prompts,
         "files": files,
         "spent": session.journal.spent,
         "missing": session.missing(),
     }
-    write(f"{stem}.manifest.json", to_json(found) + "\n")
+    write(f"{stem}.manifest.json", to_json(manifest) + "\n")
 
 
 def _about(judge: Judge, versions: dict[str, set[str]]) -> dict[str, Any]:

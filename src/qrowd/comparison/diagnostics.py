@@ -39,11 +39,6 @@ def ess_tail(draws: Array) -> Floats:
     return _by_parameter(draws, _ess_tail)
 
 
-def ess_mean(draws: Array) -> Floats:
-    """Effective sample size for the mean, without rank normalisation."""
-    return _by_parameter(draws, lambda x: _ess(_halves(x)))
-
-
 def summarise(chains: Chains, level: float = 0.95) -> ParameterTable:
     """Mean, standard deviation, central interval and diagnostics of every parameter."""
     parts = list(chains.flat())

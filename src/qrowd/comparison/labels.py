@@ -245,9 +245,8 @@ def _belief(
     if isinstance(merged, Qrels):
         grade = np.maximum(merged.grade, 0).astype(np.int8)
         scale = merged.scale if merged.words else Scale.of(grade)
-        if (
-            not merged.words and isinstance(gold, Qrels) and len(scale) > 2
-        ):  # merged labels may lack a grade by chance
+        if not merged.words and isinstance(gold, Qrels) and len(scale) > 2:
+            # merged labels may lack a grade by chance
             scale = Scale.of(np.concatenate([grade, np.maximum(gold.grade, 0)]))
         certain = _certain(merged.pairs, scale.codes(grade), scale)
         return replace(certain, given=_given(merged))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from qrowd.comparison.correlation import places, tau_b
-from qrowd.data.arrays import Array, Floats, Offsets
+from qrowd.data.arrays import Array, Codes, Floats, Offsets
 from qrowd.data.frames import Coded, Framed, columns_of
 from qrowd.data.index import Index, Pairs
 from qrowd.data.qrels import NOT_JUDGED, Qrels, QrelsSet
@@ -163,16 +163,22 @@ def _only_in(runs: RunSet, pool: Pairs, group: Array, depth: int) -> Offsets:
     """The group that alone has each pair of the pool among its runs' first; -1 for none. Runs in no
     group are one each.
     """
-    cell = np.repeat(np.arange(len(runs.starts) - 1), np.diff(runs.starts))
-    first = np.arange(len(cell)) - runs.starts[cell] < depth
-    topic, run = np.divmod(cell[first], len(runs))
-    at = _rows(pool, runs, topic, runs.document[first])
+    topic, run, document = _first(runs, depth)
+    at = _rows(pool, runs, topic, document)
     of = np.where(group >= 0, group, len(group) + np.arange(len(group)))[run][at >= 0]
     at = at[at >= 0]
     least, most = np.full(len(pool), np.iinfo(np.int64).max), np.full(len(pool), -1)
     np.minimum.at(least, at, of)
     np.maximum.at(most, at, of)
     return np.where((least == most) & (most < len(group)), most, -1)
+
+
+def _first(runs: RunSet, depth: int) -> tuple[Offsets, Offsets, Codes]:
+    """The topic, run and document of every place among the first of a ranking."""
+    cell = np.repeat(np.arange(len(runs.starts) - 1), np.diff(runs.starts))
+    first = np.arange(len(cell)) - runs.starts[cell] < depth
+    topic, run = np.divmod(cell[first], max(len(runs), 1))
+    return topic, run, runs.document[first]
 
 
 def _rows(pool: Pairs, runs: RunSet, topic: Array, document: Array) -> Offsets:
@@ -247,11 +253,9 @@ def unjudged(
     0
     """
     chosen = measures_of(measures)
-    cell = np.repeat(np.arange(len(runs.starts) - 1), np.diff(runs.starts))
-    topic, run = np.divmod(cell, max(len(runs), 1))
+    topic, run, document = _first(runs, TOP)
     judged = qrels.pairs.topics.find(runs.topics)[topic] >= 0
-    first = (np.arange(len(cell)) - runs.starts[cell] < TOP) & judged
-    topic, run, document = topic[first], run[first], runs.document[first]
+    topic, run, document = topic[judged], run[judged], document[judged]
     missing = _rows(qrels.pairs, runs, topic, document) < 0
     number = np.bincount(run[missing], minlength=len(runs))
     gain = np.zeros((len(chosen), len(runs)))

@@ -371,9 +371,8 @@ def topic_means(human: Floats, machine: Floats, at: Array, over_topics: bool = F
     away = machine[at] - machine.mean(axis=0)  # from each run's mean over all topics
     shares = np.stack([_topic_share(human, away, np.arange(n) != out) for out in range(n)])
     residual = human - np.einsum("tj,tjr->tr", shares, away)
-    if (
-        n == topics
-    ):  # nothing is left to the machine; shares that differ by topic would move the mean
+    if n == topics:
+        # nothing is left to the machine; shares that differ by topic would move the mean
         residual = human
     value = residual.mean(axis=0)
     factor = np.sqrt((1 - n / topics) / (n * (n - 1))) if n > 1 else np.nan

@@ -27,7 +27,9 @@ def score_teams(teams: Mapping[str, TeamLabels], gold: Qrels) -> list[dict[str, 
     label on any pair of the gold has no figures, and is not in the mean.
     """
     rows = []
-    nothing = [name for name, team in teams.items() if not _shared(team, gold)]
+    nothing = [
+        name for name, team in teams.items() if (team.labels.pairs.locate(gold.pairs) < 0).all()
+    ]
     if len(nothing) == len(teams):
         raise InputError("no team has a label on any pair of the gold: do the names of both match?")
     for name, team in teams.items():
@@ -52,10 +54,6 @@ def score_teams(teams: Mapping[str, TeamLabels], gold: Qrels) -> list[dict[str, 
         for name in nothing
     ]
     return [*rows, *empty, {"team": MEAN, **means, "ranks": ""}]
-
-
-def _shared(team: TeamLabels, gold: Qrels) -> bool:
-    return bool((team.labels.pairs.locate(gold.pairs) >= 0).any())
 
 
 def _ranked(team: TeamLabels, gold: Qrels) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -63,6 +63,11 @@ class Task:
     def in_pool(self) -> Codes:
         """The pool's code of each topic."""
         return self.pool.topics.find(self.topics)
+
+    @property
+    def rankings(self) -> Iterator[tuple[int, Ranked]]:
+        """The pool's code of each topic, with its rankings."""
+        return zip(self.in_pool.tolist(), self.ranked, strict=True)
 
     @cached_property
     def in_runs(self) -> Codes:

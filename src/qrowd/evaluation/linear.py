@@ -32,7 +32,7 @@ def pair_weights(runs: RunSet, pool: Pairs, measure: Measure) -> Any:
 
     task = Task(runs, pool, (measure,), False)
     row, column, weight = [], [], []
-    for topic, ranked in zip(task.in_pool.tolist(), task.ranked, strict=True):
+    for topic, ranked in task.rankings:
         kept = ranked.rank < measure.depth
         row.append(ranked.run[kept])
         column.append(ranked.row[kept] + pool.topic_starts[topic])

@@ -379,16 +379,14 @@ def _unpivoted(
     # in a survey who answered has a row, and documents are columns
     role = "doc" if "assessor" in columns and "doc" not in columns else "assessor"
     columns |= {role: "wide name", "grade": "wide grade"}
-    note = (
-        []
-        if reading.wide is not None
-        else [
+    notes = []
+    if reading.wide is None:
+        notes = [
             f"{origin.name}: {len(assessors)} columns are taken for assessors: "
             f"{_listed(assessors)}; to choose: --wide {','.join(assessors[:2])},..."
         ]
-    )
     about = {**origin.about, role: f"the columns {_listed(assessors)}"}
-    return replace(origin.of_rows(rows), about=about), long, columns, note
+    return replace(origin.of_rows(rows), about=about), long, columns, notes
 
 
 def _stated_assessors(origin: Origin, names: Sequence[str], wide: str | Sequence[str]) -> list[str]:
@@ -465,9 +463,8 @@ def _plain(origin: Origin, column: pl.Series, advice: Callable[[], str]) -> pl.S
         return column.cast(pl.String)
     if kind.is_nested() or kind == pl.Object:
         held = "lists" if isinstance(kind, pl.List | pl.Array) else "objects"
-        raise origin.error(
-            f"the column {column.name!r} holds {held}; it must be text or numbers{_more(advice())}"
-        )
+        problem = f"the column {column.name!r} holds {held}; it must be text or numbers"
+        raise origin.error("; ".join(filter(None, (problem, advice()))))
     if kind == pl.Datetime or kind == pl.Date:
         return column.cast(pl.Datetime("us")).dt.epoch("us") / 1e6
     if kind == pl.Duration:
@@ -477,10 +474,6 @@ def _plain(origin: Origin, column: pl.Series, advice: Callable[[], str]) -> pl.S
     except pl.exceptions.PolarsError:
         message = f"the column {column.name!r} holds bytes that are no text"
         raise origin.error(message) from None
-
-
-def _more(advice: str) -> str:
-    return f"; {advice}" if advice else ""
 
 
 def _nested_advice(frame: pl.DataFrame | pl.LazyFrame, wanted: Wanted) -> str:

@@ -154,12 +154,9 @@ def _fields(element: Element) -> dict[str, str]:
             texts[name] = f"{texts[name]}\n{plain(part)}" if name in texts else plain(part)
     if not has_text:
         title = texts.get("title") or _title_of_html(element.inside)
-        return texts | {"title": title, "text": _rest(element)}
+        rest = without(without(element.inside, *_APART, *_TAGS), "script", "style")
+        return texts | {"title": title, "text": plain(rest)}
     return texts
-
-
-def _rest(element: Element) -> str:
-    return plain(without(without(element.inside, *_APART, *_TAGS), "script", "style"))
 
 
 # --- a folder of files, each of them a document ---------------------------------------------------

@@ -85,8 +85,8 @@ def graded(tables: Sequence[Table], grading: Grading) -> list[Table]:
     labels = _labels(tables, grading)
     words = dict(zip(labels, range(len(labels)), strict=True)) or meaning(grading.words)
     parts = [_in_bytes(_in_numbers(table, words)) for table in tables]
-    known = {} if words else _known_words(parts)
-    if known:
+    unknown = [] if words else sorted({word for table in parts for word in words_of(table)})
+    if unknown and (known := scale_of(unknown)):
         listed = ", ".join(f"{word} = {grade}" for word, grade in known.items())
         say(f"{_where(parts)}: grades are words: {listed}; if they mean something else, --grades")
         meant = {plain(word): grade for word, grade in known.items()}
@@ -149,13 +149,13 @@ def _without_order(tables: Sequence[Table]) -> bool:
     """Whether all grades are words, a few that recur, and none that is known to have an order."""
     import polars as pl
 
-    columns = [table.frame[table.columns["grade"]] for table in tables if len(table)]
+    columns = [_grades_of(table) for table in tables if len(table)]
     if not columns or any(column.dtype != pl.String for column in columns):
         return False
     filled = pl.concat([column.filter(~_has_none(column)).alias("") for column in columns])
     if not len(filled) or real_numbers(filled).is_not_null().any():
         return False
-    words = {plain(word).replace("_", " ").replace("-", " ") for word in filled.unique()}
+    words = {_spoken(word) for word in filled.unique()}
     odd = any(word[:1].isdigit() or word[:1] in "[{" or "relevant" in word for word in words)
     return not (odd or words & _ORDERED) and len(words) <= min(_MOST, max(_FEW, len(filled) // 2))
 
@@ -171,6 +171,15 @@ def _where(parts: Sequence[Table]) -> str:
 def plain(word: str) -> str:
     """A word as it is compared: in small letters, composed, without blanks at its ends."""
     return unicodedata.normalize("NFC", str(word)).strip().casefold()
+
+
+def _spoken(word: str) -> str:
+    """A word as `plain` writes it, with blanks for lines between its parts."""
+    return plain(word).replace("_", " ").replace("-", " ")
+
+
+def _grades_of(table: Table) -> pl.Series:
+    return table.frame[table.columns["grade"]]
 
 
 def meaning(words: Words) -> dict[str, int | None]:
@@ -218,8 +227,7 @@ def _in_numbers(table: Table, words: Mapping[str, int | None]) -> Table:
     """With numbers for words, as far as these are known, and without the rows that are left out."""
     import polars as pl
 
-    theirs = table.columns["grade"]
-    column = table.frame[theirs]
+    column = _grades_of(table)
     if not words or not len(table):
         return table
     text = column.cast(pl.String)
@@ -232,7 +240,7 @@ def _in_numbers(table: Table, words: Mapping[str, int | None]) -> Table:
         nothing = words[""]
         grades = grades.fill_null(str(nothing)) if nothing is not None else grades
         stays &= column.is_not_null() if nothing is None else True
-    table = replace(table, frame=table.frame.with_columns(grades.alias(theirs)))
+    table = replace(table, frame=table.frame.with_columns(grades.alias(column.name)))
     return table if stays.all() else table.of_rows(stays.arg_true().to_numpy())
 
 
@@ -240,7 +248,7 @@ def words_of(table: Table, most: int = _SHOWN) -> list[str]:
     """The grades that are words, at most so many."""
     import polars as pl
 
-    column = table.frame[table.columns["grade"]]
+    column = _grades_of(table)
     if column.dtype != pl.String:
         return []
     distinct = column.unique().drop_nulls()
@@ -252,7 +260,7 @@ def _refuse_words(table: Table) -> None:
     words = [word for word in words_of(table) if word.lstrip()[:1] not in ("[", "{")]
     if not words:
         return
-    column = table.frame[table.columns["grade"]]
+    column = _grades_of(table)
     row = column.is_in(words).arg_max() or 0
     raise table.origin.error(
         f"grade must be a whole number from {LOWEST} to {HIGHEST}, got {short(column[row])!r}; if "
@@ -274,7 +282,7 @@ def stated(words: Sequence[str]) -> str:
 
 def scale_of(words: Sequence[str]) -> dict[str, int]:
     """What these words mean, if they are all the words of a scale that leaves no doubt."""
-    spoken = {word: plain(word).replace("_", " ").replace("-", " ") for word in words}
+    spoken = {word: _spoken(word) for word in words}
     for scale in _SCALES:
         grades = {
             word: grade
@@ -287,11 +295,6 @@ def scale_of(words: Sequence[str]) -> dict[str, int]:
     return {}
 
 
-def _known_words(parts: Sequence[Table]) -> dict[str, int]:
-    words = sorted({word for table in parts for word in words_of(table)})
-    return scale_of(words) if words else {}
-
-
 # --- no grade -------------------------------------------------------------------------------------
 
 
@@ -299,7 +302,7 @@ def _with_a_grade(parts: Sequence[Table], missing: str) -> list[Table]:
     """The rows that have a grade; how many have none is said."""
     kept, left_out = [], 0
     for table in parts:
-        nothing = _has_none(table.frame[table.columns["grade"]]).arg_true().to_numpy()
+        nothing = _has_none(_grades_of(table)).arg_true().to_numpy()
         if len(nothing) and missing == "error":
             raise table.origin.error("no grade; every row needs one", int(nothing[0]))
         left_out += len(nothing)
@@ -317,13 +320,13 @@ def _in_bytes(table: Table) -> Table:
     """With grades as small numbers, if all of a column of texts are: the usual case."""
     import polars as pl
 
-    column = table.frame[table.columns["grade"]]
+    column = _grades_of(table)
     if column.dtype != pl.String:
         return table
     values = column.cast(pl.Int8, strict=False)
-    return (
-        replace(table, frame=table.frame.with_columns(values)) if not values.null_count() else table
-    )
+    if values.null_count():
+        return table
+    return replace(table, frame=table.frame.with_columns(values))
 
 
 def _has_none(column: pl.Series) -> pl.Series:
@@ -343,7 +346,7 @@ def _real(table: Table) -> pl.Series:
     """Grades as they are, also fractions; an error names the line of what is no number."""
     import polars as pl
 
-    column = table.frame[table.columns["grade"]]
+    column = _grades_of(table)
     values = real_numbers(column) if column.dtype == pl.String else column.cast(pl.Float64)
     bad = values.is_null() | ~values.is_finite()
     if bad.any():

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qrowd.errors import FormatError, InputError
-from qrowd.io.formats import FORMATS
+from qrowd.io.formats import format_of
 from qrowd.io.origin import tell
 from qrowd.io.roles import recognised
 from qrowd.io.source import sources
@@ -91,7 +91,7 @@ def _by_items(table: Table, files: Texts) -> Table:
             "topics and documents are in the tool's file of items: name it, --documents ITEMS"
         )
     wanted = table.names("instance", keep=True)
-    rows = list(_rows(files))
+    rows = [row for source in sources(files) for _, row in format_of(source).rows(source)]
     key = next((key for key in rows[0] if _holds(wanted, (row.get(key) for row in rows))), None)
     roles = recognised([name for name in rows[0] if name != key], ("topic", "doc"))
     if key is None or "doc" not in roles:
@@ -103,13 +103,6 @@ def _by_items(table: Table, files: Texts) -> Table:
         problem = f"this item is not in {_first(files)}"
         table = _with(table, role, found, problem, f"{FOUND}, {column} in {_first(files)}")
     return table
-
-
-def _rows(files: Texts) -> Iterator[dict[str, object]]:
-    for source in sources(files):  # type: ignore[arg-type]
-        form = next(form for form in FORMATS.values() if form.matches(source))
-        rows = (row for _, row in form.rows(source))
-        yield from rows
 
 
 def _holds(wanted: pl.Series, values: Iterable[object]) -> bool:

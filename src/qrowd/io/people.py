@@ -17,7 +17,7 @@ from typing import Any
 
 from qrowd.errors import FormatError
 from qrowd.io.atomic import write
-from qrowd.io.formats import FORMATS
+from qrowd.io.formats import format_of
 from qrowd.io.formats.text import Text
 from qrowd.io.roles import plain_name
 from qrowd.io.save import encoded_table, format_of_table
@@ -68,7 +68,7 @@ def read_people(path: str | Path) -> dict[str, list[Any]]:
 def _rows(path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Each row with its line."""
     (source,) = sources(path)
-    form = next(form for form in FORMATS.values() if form.matches(source))
+    form = format_of(source)
     for line, row in form.rows(source):
         if isinstance(form, Text):
             yield line, dict(zip(row, _each(original, row.values()), strict=True))

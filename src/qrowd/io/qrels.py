@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from qrowd.data.arrays import freeze, refuse_rows
+from qrowd.data.arrays import Array, freeze, refuse_rows
 from qrowd.data.index import Index, Pairs
 from qrowd.data.merged import AssessorTable, Fit, Merged
 from qrowd.data.provenance import Provenance
@@ -315,7 +315,7 @@ def read_decisions(
         raise InputError("has no column grade: nobody has decided anything", file=name)
     goal = np.full(len(table), "", object)
     if "goal" in table:
-        goal = table.column("goal", filled=False).fill_null("").cast(str).to_numpy()
+        goal = _goals_of(table)
     said = {}
     for about in ("gold_hash", "nominated_by"):
         values = table.names(about).unique().to_list() if about in table else []
@@ -354,11 +354,16 @@ def is_worklist(table: Table) -> bool:
     return {*goals} <= {"", *GOALS}
 
 
+def _goals_of(table: Table) -> Array:
+    """The column `goal`, empty where nothing stands."""
+    return table.column("goal", filled=False).fill_null("").cast(str).to_numpy()
+
+
 def choice_of(lists: Sequence[Table]) -> Choice:
     """What tables with a column `goal` say; each is a list of its own."""
     goals, sizes = [], {}
     for table in lists:
-        own = table.column("goal", filled=False).fill_null("").cast(str).to_numpy()
+        own = _goals_of(table)
         odd = ~np.isin(own, ["", *GOALS])
         if odd.any():
             row = int(np.argmax(odd))

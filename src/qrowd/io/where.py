@@ -68,7 +68,7 @@ def conditions(where: Where) -> list[Condition]:
                 f"rows are chosen by column=value or column!=value, got {text!r}; as in "
                 "status=APPROVED"
             )
-        values.setdefault((match[1].strip(), match[2] == "="), []).append(_plain(match[3]))
+        values.setdefault((match[1].strip(), match[2] == "="), []).append(match[3].strip().lower())
     return [Condition(column, equal, tuple(said)) for (column, equal), said in values.items()]
 
 
@@ -77,10 +77,6 @@ def overridden(usual: Where, where: Where) -> list[Condition]:
     stated = conditions(where)
     named = {condition.column for condition in stated}
     return [each for each in conditions(usual) if each.column not in named] + stated
-
-
-def _plain(text: str) -> str:
-    return text.strip().lower()
 
 
 def chosen(

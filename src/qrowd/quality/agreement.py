@@ -361,7 +361,7 @@ def conger(
     from scipy.stats import t as student
 
     single = judgements.one_each()
-    counts = crossed(single.pair, single.grade, (len(single.pairs), len(single.scale)))
+    counts = counts_of(single)
     weights = np.eye(counts.shape[1]) if weights is None else weights
     kept = counts.sum(axis=1) > 0
     counts, n = counts[kept], int(kept.sum())

@@ -261,13 +261,12 @@ def simulate_checks(
 def passing_curves(
     gold: Sequence[int],
     *,
-    workers: Sequence[Worker] = WORKERS,
     thresholds: Sequence[float] | Array = THRESHOLDS,
     ideal: str = "tied",
     seed: int = 0,
 ) -> dict[str, dict[str, Floats]]:
     """For each check (binary, ndcg, accuracy) and worker: how often each threshold is passed."""
-    of_worker = {worker.name: outcomes(gold, worker, ideal=ideal, seed=seed) for worker in workers}
+    of_worker = {worker.name: outcomes(gold, worker, ideal=ideal, seed=seed) for worker in WORKERS}
     return {
         check: {
             name: np.array([outcome.passing(**{check: float(at)}) for at in thresholds])

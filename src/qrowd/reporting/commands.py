@@ -104,14 +104,10 @@ class Commands:
             self.systems = "\n".join([*before, direct]) if plain else ""
         if done.gold_means is None:
             return
-        trusted = (
-            []
-            if files.cut is None
-            else [
-                f"qrowd merge mv {files.gold}{files.grades} --rel {files.cut} -o binary-gold.qrels"
-            ]
-        )  # a judgement of each pair: runs are scored under the binary gold
-        under = "binary-gold.qrels" if trusted else f"{files.gold}{files.grades}"
+        under, trusted = f"{files.gold}{files.grades}", []
+        if files.cut is not None:  # a judgement of each pair: runs are scored under the binary gold
+            trusted = [f"qrowd merge mv {under} --rel {files.cut} -o binary-gold.qrels"]
+            under = "binary-gold.qrels"
         if self.systems:
             scored = f"{evaluate} --qrels {under}{measures} --intervals"  # and places
             self.systems = "\n".join([self.systems, *trusted, scored])

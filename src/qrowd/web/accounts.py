@@ -21,7 +21,17 @@ from threading import Semaphore
 from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 from itsdangerous import BadSignature
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Executable,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
@@ -83,6 +93,13 @@ class Guest:
     administrator: bool = False
     campaign: str = ""
     role: str = ""
+
+    @classmethod
+    def of_role(cls, login: str, role: str, campaign: str) -> Guest:
+        """With a role in a campaign; an administrator needs none."""
+        if role == ADMINISTRATOR:
+            return cls(login, administrator=True)
+        return cls(login, campaign=campaign, role=role)
 
 
 @dataclass(frozen=True)
@@ -214,7 +231,7 @@ def new_account(
     """A new account; its number."""
     _refuse_odd_login(login)
     _refuse_short(password)
-    if _number(db, login) is not None:
+    if _account(db, login) is not None:
         raise RuleError("conflict", "this login is taken; choose another")
     row = insert(account).values(
         login=login, password=_hashed(password), made_at=now, administrator=int(administrator)
@@ -250,7 +267,7 @@ def check_password(store: Store, login: str, password: str) -> tuple[int, bool]:
     No transaction waits for it.
     """
     with store.snapshot() as db:
-        row = schema.Account.row(db, select(account).where(account.c.login == login))
+        row = _account(db, login)
     try:
         with _one_of_few():
             _hasher.verify(row.password if row else _NOBODY, password)
@@ -281,19 +298,13 @@ def accounts(db: Connection) -> list[Account]:
 def account_called(store: Store, login: str) -> schema.Account:
     """The account of a login."""
     with store.snapshot() as db:
-        row = schema.Account.row(db, select(account).where(account.c.login == login))
-    if row is None:
-        raise RuleError("not-found", f"nobody has the account {login!r}; invite them")
-    return row
+        return _known_account(db, login)
 
 
 def account_numbered(store: Store, number: int) -> schema.Account:
     """An account by its number."""
     with store.snapshot() as db:
-        row = schema.Account.row(db, select(account).where(account.c.id == number))
-    if row is None:
-        raise RuleError("not-found", "there is no such account")
-    return row
+        return _existing(db, select(account).where(account.c.id == number))
 
 
 def remove_account(store: Store, number: int, *, who: str) -> None:
@@ -312,7 +323,10 @@ def remove_account(store: Store, number: int, *, who: str) -> None:
 
 def _locked(db: Connection, number: int) -> schema.Account:
     """An account that nobody else changes until this transaction ends."""
-    query = select(account).where(account.c.id == number).with_for_update()
+    return _existing(db, select(account).where(account.c.id == number).with_for_update())
+
+
+def _existing(db: Connection, query: Executable) -> schema.Account:
     row = schema.Account.row(db, query)
     if row is None:
         raise RuleError("not-found", "there is no such account")
@@ -421,7 +435,7 @@ def invite(store: Store, settings: Settings, guest: Guest, *, who: str) -> str:
     """The address to send to somebody; what is wrong with the invitation is told now."""
     _refuse_odd(guest)
     with store.transaction() as db:
-        if _number(db, guest.login) is not None:
+        if _account(db, guest.login) is not None:
             raise RuleError("conflict", f"{guest.login} has an account already: give it a role")
         named = select(campaign.c.id).where(campaign.c.name == guest.campaign)
         if guest.campaign and db.scalar(named) is None:
@@ -471,7 +485,7 @@ def reset_of(store: Store, settings: Settings, link: str) -> AccountAct:
 def make_administrator(store: Store, login: str, *, who: str) -> None:
     """Open all campaigns to an account; once more changes nothing."""
     with store.transaction() as db:
-        row = _locked(db, _known_number(db, login))
+        row = _locked(db, _known_account(db, login).id)
         if not row.administrator:
             db.execute(update(account).where(account.c.id == row.id).values(administrator=1))
             record(db, store.clock(), who, "give role", login, role=ADMINISTRATOR)
@@ -480,7 +494,7 @@ def make_administrator(store: Store, login: str, *, who: str) -> None:
 def no_administrator(store: Store, login: str, *, who: str) -> None:
     """Leave an account the roles that it has in campaigns; its tokens end."""
     with store.transaction() as db:
-        row = _locked(db, _known_number(db, login))
+        row = _locked(db, _known_account(db, login).id)
         if not row.administrator:
             raise RuleError("conflict", f"{login} is no administrator")
         _refuse_last(db)
@@ -493,7 +507,7 @@ def give_role(store: Store, login: str, name: str, role: str, *, who: str) -> No
     """Let an account be something in a campaign; once more changes nothing."""
     _refuse_odd(Guest(login, campaign=name, role=role))
     with store.write(name) as work:
-        number = _known_number(work.db, login)
+        number = _known_account(work.db, login).id
         mine = _roles_in(work, number) & (member_role.c.role == role)
         if work.db.scalar(select(member_role.c.role).where(mine)):
             return
@@ -513,7 +527,7 @@ def take_role(store: Store, login: str, name: str, role: str, *, who: str) -> No
     """
     _refuse_odd(Guest(login, campaign=name, role=role))
     with store.write(name) as work:
-        number = _known_number(work.db, login)
+        number = _known_account(work.db, login).id
         mine = _roles_in(work, number)
         work.delete(member_role, mine, member_role.c.role == role)
         kept = token.c.role.in_(select(member_role.c.role).where(mine))
@@ -537,15 +551,15 @@ def _refuse_odd(guest: Guest) -> None:
         raise RuleError("bad-value", "say in which campaign")
 
 
-def _number(db: Connection, login: str) -> int | None:
-    return db.scalar(select(account.c.id).where(account.c.login == login))
+def _account(db: Connection, login: str) -> schema.Account | None:
+    return schema.Account.row(db, select(account).where(account.c.login == login))
 
 
-def _known_number(db: Connection, login: str) -> int:
-    number = _number(db, login)
-    if number is None:
+def _known_account(db: Connection, login: str) -> schema.Account:
+    row = _account(db, login)
+    if row is None:
         raise RuleError("not-found", f"nobody has the account {login!r}; invite them")
-    return number
+    return row
 
 
 def _roles_in(work: Work, number: int) -> ColumnElement[bool]:

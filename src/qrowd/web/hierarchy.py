@@ -110,7 +110,7 @@ class Campaign:
             words={row.name: words_of(row) for row in work.rows(texts, TopicDocument)},
             training=frozenset(now.training),
             past_training=frozenset(each.name for each in now.topics if each.phase != "training"),
-            before=now.found,
+            before=now.texts,
         )
 
     def find(self, pool: Pairs) -> tuple[Findings, Floats]:
@@ -139,10 +139,10 @@ class Campaign:
         tells: dict[str, TopicText] = {}
         for code, name in enumerate(pairs.topics):
             mine = pairs.topic == code
-            found = _told(text[mine], label[mine] > 0.5, known[mine])
-            is_used = found.tells and name in self.past_training
+            line = _how_well(text[mine], label[mine] > 0.5, known[mine])
+            is_used = line.tells and name in self.past_training
             earlier = self.before.topics.get(name, TopicText())
-            tells[name] = replace(found, since=(earlier.since or self.now) if is_used else None)
+            tells[name] = replace(line, since=(earlier.since or self.now) if is_used else None)
             if not is_used:
                 text[mine] = np.nan
         asked, best = self._contradicted(at, text), self._best(at, label)
@@ -178,7 +178,7 @@ class Campaign:
         return frozenset(tried[: ceil(BEST * len(tried))])
 
 
-def _told(text: Floats, label: Array, known: Array) -> TopicText:
+def _how_well(text: Floats, label: Array, known: Array) -> TopicText:
     """The area under the curve of a topic, and its interval.
 
     It has the standard error of a classifier that knows nothing (Mann and Whitney), which is wide

@@ -96,8 +96,7 @@ class Caller:
     def count(self, limit: Limit, more: str = "") -> None:
         """Count one more, or refuse it."""
         self._refuse(limit, more)
-        with self.store.transaction() as db:
-            _add(db, self._name(limit, more), self.store.clock(), limit.seconds)
+        self._count_one(limit, more)
 
     @contextmanager
     def wrong(self, limit: Limit, more: str = "") -> Iterator[None]:
@@ -107,9 +106,12 @@ class Caller:
             yield
         except RuleError as error:
             if error.code != "too-many":
-                with self.store.transaction() as db:
-                    _add(db, self._name(limit, more), self.store.clock(), limit.seconds)
+                self._count_one(limit, more)
             raise
+
+    def _count_one(self, limit: Limit, more: str) -> None:
+        with self.store.transaction() as db:
+            _add(db, self._name(limit, more), self.store.clock(), limit.seconds)
 
     def _refuse(self, limit: Limit, more: str) -> None:
         """An error where there were too many, and this pause has let somebody through already."""

@@ -26,6 +26,7 @@ from qrowd.texts import Text
 from qrowd.web.sanitiser import GONE, flatter, text_of
 
 MOST_DOCUMENTS = 1_000
+SHOWN = 5
 MOST_LETTERS = 20_000
 _SPACES = re.compile(r"\s+")
 
@@ -48,7 +49,7 @@ class Neighbours:
     problem: Text | str = ""
 
 
-def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> Neighbours:
+def neighbours(work: Work, expert_number: int, pair_id: int) -> Neighbours:
     """The documents of the same topic that are most alike; only after one's own judgement.
 
     What judges said of them is not told: these may be documents that the expert judges later.
@@ -75,7 +76,7 @@ def neighbours(work: Work, expert_number: int, pair_id: int, most: int = 5) -> N
     ]
     alike = [
         Neighbour(row.name, row.title, cosine, decided.get(row.pair_id))
-        for row, cosine in nearest[:most]
+        for row, cosine in nearest[:SHOWN]
     ]
     return Neighbours(tuple(alike))
 

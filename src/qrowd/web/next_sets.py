@@ -61,11 +61,8 @@ def choose(
         lately = _places_lately(work)
         chance = np.random.default_rng(work.random.getrandbits(64))
         learnt = hierarchy.Campaign.of(work) if work.plan.in_phases else None
-        held = dict(
-            work.db.execute(
-                select(judging_set.c.id, judging_set.c.held).where(work.pool_sets())
-            ).all()
-        )
+        holds = select(judging_set.c.id, judging_set.c.held).where(work.pool_sets())
+        held = dict(work.db.execute(holds).all())
     at = crowd.pairs.locate(pool)[member_pair]
     yes, votes = counts_of(crowd)
     state = q.decisions(crowd, most=most, risk=rule.risk).state

@@ -20,9 +20,8 @@ from qrowd.texts import Text
 from qrowd.web.logs import cause_of
 
 _log = logging.getLogger(__name__)
-_FOLDERS = re.compile(
-    r"(?<![\w:/.])/([^\s/:;,'\"()]+/)+"
-)  # the part of a path before the last name
+# the part of a path before the last name
+_FOLDERS = re.compile(r"(?<![\w:/.])/([^\s/:;,'\"()]+/)+")
 WAIT = {"Retry-After": "5"}  # seconds
 # the codes of rules that are not a conflict (409)
 STATUS_OF_RULE = {

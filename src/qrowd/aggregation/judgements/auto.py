@@ -15,7 +15,7 @@ from qrowd.aggregation.judgements.stack import Stacking
 from qrowd.aggregation.revision import Regression, recalibrate
 from qrowd.data.arrays import Array, Codes, Floats
 from qrowd.data.details import NONE, Details
-from qrowd.data.given import NOTHING, UNKNOWN, Given
+from qrowd.data.given import NOTHING, Given
 from qrowd.data.judgements import Judgements
 from qrowd.data.merged import Merged
 from qrowd.data.qrels import Qrels
@@ -106,7 +106,7 @@ class Automatic:
     def fit(self, judgements: Judgements, given: Given = NOTHING) -> Merged:
         """The probability of each grade, for every pair of the pool."""
         fitting = Fitting.of(self, judgements, given)
-        labelled = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted).astype(np.int32)
+        labelled = fitting.labelled.astype(np.int32)
         rows = fitting.judgements
         by_gold = len(labelled) >= ENOUGH and len(np.unique(rows.pairs.topic[labelled])) > 1
         given = NOTHING if by_gold else replace(given, progress=None)

@@ -105,7 +105,7 @@ class Joint:
         alone = model.by_votes(fitting.gold)
         beyond = model.beyond_permuted(alone.relevant)
         reads = self.text == "always" or (self.text == "gate" and beyond > GATE)
-        labelled = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted)
+        labelled = fitting.labelled
         topics = len(np.unique(fitting.judgements.pairs.topic[labelled]))
         if len(labelled) >= ENOUGH and topics > 1:
             power, reads = model.by_gold(fitting, labelled, reads)

@@ -63,7 +63,7 @@ class Stacking:
         from scipy.special import expit
 
         fitting = Fitting.of(self, judgements, given)
-        labelled = np.flatnonzero((fitting.gold != UNKNOWN) & fitting.voted)
+        labelled = fitting.labelled
         rows = fitting.judgements
         assessors = len(rows.assessors)
         if not len(labelled):

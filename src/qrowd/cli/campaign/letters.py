@@ -167,7 +167,7 @@ def invite(
             try:
                 with store.write(campaign) as work:
                     number = audit.perform(work, user(), act, details)
-                    stored = audit.details_of(audit.act_numbered(work, number))
+                    stored = audit.details_numbered(work, number)
             except RuleError as error:
                 if error.code != "conflict" or not (n_waiting and goes_out):
                     raise  # otherwise those of before go out
@@ -291,7 +291,7 @@ def invited(
         for act, details in acts:
             with store.write(campaign) as work:
                 number = audit.perform(work, user(), act, details)
-                stored = audit.details_of(audit.act_numbered(work, number))
+                stored = audit.details_numbered(work, number)
             undo = f"undo it with `act --undo {number}`"
             say(f"act {number}: {act}: {counted(stored['letters'], 'letter')}; {undo}")
         with store.read(campaign) as work:

@@ -371,7 +371,7 @@ def people(
             rows += people_in(file) if file else []
             with store.write(campaign) as work:
                 number = audit.perform(work, user(), "list people", {"people": rows})
-                stored = audit.details_of(audit.act_numbered(work, number))
+                stored = audit.details_numbered(work, number)
             new = [*stored["made"], *stored["back"]]
             say(f"act {number}: {counted(new, 'person', 'people')} put on the list")
             return

@@ -181,7 +181,7 @@ def _put_on_list(work: Work, act: QualifyPeople) -> str:
         if error.code != "conflict":
             raise
         return str(error)
-    new = audit.details_of(audit.act_numbered(work, number))["qualified"]
+    new = audit.details_numbered(work, number)["qualified"]
     known = len(act.passed.shares) - len(new)
     others = f" ({thousands(known)} were before, are off it, or declined)" if known else ""
     return (

@@ -32,7 +32,7 @@ from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import by_id, by_key
 from qrowd.collection.judging.gold import right_answer
 from qrowd.collection.judging.offer import place_and_position
-from qrowd.collection.people.workers import worker_of
+from qrowd.collection.people.workers import name_of, worker_of
 from qrowd.collection.plan.sections import DAY
 from qrowd.errors import RuleError
 from qrowd.rendering import thousands
@@ -140,8 +140,7 @@ def _open(work: Work, worker_id: int, words: str, **about: Any) -> int:
     if number := work.number(waiting):
         return number
     number = work.insert(appeal, worker_id=worker_id, at=work.now, text=words, **about)
-    name = f"w{worker_of(work, worker_id).number}"
-    notices.tell(work, "appeal", str(number), worker=name)
+    notices.tell(work, "appeal", str(number), worker=name_of(work, worker_id))
     return number
 
 

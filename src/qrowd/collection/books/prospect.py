@@ -1,4 +1,4 @@
-"""What a campaign that is made was expected to come to: its cost, and an hour's wage."""
+"""What a campaign that is made was expected to come to: the size of its batches, its cost."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from qrowd.collection.database.store import Work
 from qrowd.collection.plan.forecast import (
     documents_in_batch,
     essentials,
-    hourly_wage,
     spend_of,
     spread_of,
     workload_of,
@@ -31,11 +30,6 @@ def batch_documents(work: Work) -> float:
         )
     }
     return documents_in_batch(work.plan, of_role.get("pool", 0.0), of_role.get("gold", 0.0))
-
-
-def wage(work: Work) -> int:
-    """What an hour of work pays, in minor units."""
-    return hourly_wage(work.plan, batch_documents(work))
 
 
 def foreseen_cost(work: Work, given_back: int = 0) -> float:

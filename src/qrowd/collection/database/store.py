@@ -17,7 +17,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -25,7 +25,7 @@ from sqlalchemy.pool import QueuePool
 
 from qrowd.collection.database import schema
 from qrowd.collection.database.file import DatabaseFile
-from qrowd.collection.database.schema import assignment, campaign, judging_set, pair
+from qrowd.collection.database.schema import assignment, audit, campaign, judging_set, pair
 from qrowd.collection.database.states import VALID
 from qrowd.collection.plan.sections import Plan
 from qrowd.collection.plan.toml import stored_plan
@@ -74,6 +74,15 @@ class Work:
         """A new random name, 32 hexadecimal digits."""
         return f"{self.random.getrandbits(128):032x}"
 
+    def store_plan(self, text: str) -> None:
+        """Another text of the campaign's plan, which `as_stored` has."""
+        self.update(campaign, campaign.c.id == self.campaign, plan=text)
+
+    def as_stored(self) -> Work:
+        """The same transaction with the plan as it is stored now: an act may have changed it."""
+        text = self.db.scalar(sa.select(campaign.c.plan).where(campaign.c.id == self.campaign))
+        return replace(self, plan=stored_plan(str(text)))
+
     def own(self, table: sa.FromClause) -> sa.ColumnElement[bool]:
         """The condition that a row is this campaign's."""
         return table.c.campaign_id == self.campaign
@@ -89,6 +98,11 @@ class Work:
     def valid_batches(self) -> sa.ColumnElement[bool]:
         """The condition that an assignment is this campaign's, and its answers are good."""
         return self.own(assignment) & assignment.c.state.in_(VALID)
+
+    def standing_acts(self, act: str) -> sa.ColumnElement[bool]:
+        """The condition that a row of the record is such an act of this campaign, not undone."""
+        undone = sa.select(audit.c.undoes).where(self.own(audit), audit.c.undoes.is_not(None))
+        return self.own(audit) & (audit.c.act == act) & audit.c.id.not_in(undone)
 
     def rows(self, query: sa.Executable, of: type[R], values: schema.Values = None) -> list[R]:
         """All rows of a query; `of` declares their columns."""

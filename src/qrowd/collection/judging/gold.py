@@ -16,9 +16,9 @@ def _usable(work: Work, role: str) -> ColumnElement[bool]:
     return and_(work.own(judging_set), S.role == role, S.open == 1)
 
 
-def supply(work: Work, role: str = "gold") -> int:
+def supply(work: Work) -> int:
     """How many gold sets are in use."""
-    return work.count(judging_set, _usable(work, role))
+    return work.count(judging_set, _usable(work, "gold"))
 
 
 class GoldSet(schema.JudgingSet):

@@ -121,10 +121,8 @@ class Findings:
 
 def findings(work: Work) -> Findings:
     """What the last act found that was not undone; nothing where there is none."""
-    undone = select(audit.c.undoes).where(work.own(audit), audit.c.undoes.is_not(None))
-    own = (work.own(audit), audit.c.act == ACT, audit.c.id.not_in(undone))
-    query = select(audit).where(*own).order_by(audit.c.id.desc()).limit(1)
-    row = work.row(query, schema.Audit)
+    acts = select(audit).where(work.standing_acts(ACT))
+    row = work.row(acts.order_by(audit.c.id.desc()).limit(1), schema.Audit)
     stored = json.loads(row.details).get("hierarchy") if row else None
     if row is None or stored is None:
         return Findings()
@@ -265,7 +263,7 @@ class Standing:
 
     training: list[int]
     topics: list[TopicPhase]
-    found: Findings
+    texts: Findings
 
     @classmethod
     def of(cls, work: Work) -> Standing:
@@ -282,30 +280,30 @@ def open_now(work: Work, worker_id: int, now: Standing) -> ColumnElement[bool]:
         so_far = first
     else:
         so_far = or_(S.topic_id.not_in(training), first) if training else true()
-    kept = kept_topics(work, worker_id, now.found)
+    kept = kept_topics(work, worker_id, now.texts)
     if not kept:
         return so_far
     of_these = select(topic.c.id).where(work.own(topic), topic.c.name.in_(kept))
     return and_(so_far, or_(S.priority.not_in(TOP), S.topic_id.not_in(of_these)))
 
 
-def kept_topics(work: Work, worker_id: int, found: Findings) -> list[str]:
+def kept_topics(work: Work, worker_id: int, texts: Findings) -> list[str]:
     """The topics whose first bucket is kept for others than this worker now."""
-    if not found.best or worker_id in found.best:
+    if not texts.best or worker_id in texts.best:
         return []
     since = work.now - round(work.plan.hierarchy.hours * HOUR)
-    return [name for name, each in found.topics.items() if each.since and each.since > since]
+    return [name for name, each in texts.topics.items() if each.since and each.since > since]
 
 
 def comes_later(work: Work, now: Standing) -> bool:
     """Whether there may be something to do later for somebody for whom there is nothing now."""
-    return any(each.phase != "revision" for each in now.topics) or is_behind(work, now.found)
+    return any(each.phase != "revision" for each in now.topics) or is_behind(work, now.texts)
 
 
-def is_behind(work: Work, found: Findings) -> bool:
+def is_behind(work: Work, texts: Findings) -> bool:
     """Whether batches came in since it was worked out what the texts contradict."""
     judged = work.valid_batches() & (assignment.c.kind == "judge")
-    return work.count(assignment, judged, assignment.c.ended_at > found.at) > 0
+    return work.count(assignment, judged, assignment.c.ended_at > texts.at) > 0
 
 
 # --- what experts say of training -----------------------------------------------------------------
@@ -369,7 +367,7 @@ def lease_revision(
     With `full`, only as many documents as a batch has: pay is for a batch.
     """
     asked: dict[int, list[int]] = {}
-    for place_id, position in now.found.asked.get(worker_id, ()):
+    for place_id, position in now.texts.asked.get(worker_id, ()):
         asked.setdefault(place_id, []).append(position)
     if not asked:
         return None
@@ -515,7 +513,6 @@ class Hierarchy:
     """How far the topics are, and what there is to know of all of them."""
 
     topics: tuple[TopicLine, ...]
-    worked_out: int  # when; 0: never
     blank: int
     best: int
     experts: int
@@ -546,8 +543,8 @@ def hierarchy(work: Work) -> Hierarchy:
         mode = work.plan.campaign.mode
         raise RuleError("not-allowed", f"the mode of this campaign is {mode}: it has no hierarchy")
     now, rel = Standing.of(work), work.plan.scale.relevant_from
-    found = now.found
-    behind = is_behind(work, found)
+    texts = now.texts
+    behind = is_behind(work, texts)
     left = left_to_revise(work, now)
     rows, undecided = revised(work), set(kept_pairs(work))
     lines = []
@@ -573,7 +570,7 @@ def hierarchy(work: Work) -> Hierarchy:
                 training=each.training,
                 disputed=each.disputed,
                 open=each.open,
-                text=found.topics.get(each.name, TopicText()),
+                text=texts.topics.get(each.name, TopicText()),
                 asked=left[each.id],
                 revised=len(mine),
                 changed=sum(not is_kept(row, rel) for row in mine),
@@ -588,9 +585,8 @@ def hierarchy(work: Work) -> Hierarchy:
     )
     return Hierarchy(
         topics=tuple(lines),
-        worked_out=found.at,
-        blank=found.blank,
-        best=len(found.best),
+        blank=texts.blank,
+        best=len(texts.best),
         experts=work.number(accounts),
         decisions=number,
         minutes=minutes,
@@ -604,7 +600,7 @@ def left_to_revise(work: Work, now: Standing) -> Counter[int]:
     """
     left: Counter[int] = Counter()
     can_pay = ledger.affordable(work, work.plan.pay_of("review"))
-    asked = now.found.asked if can_pay else {}
+    asked = now.texts.asked if can_pay else {}
     out = worker.c.state.in_(("failed", "screened-out", "stopped"))
     gone = work.own(worker) & (out | worker.c.forgotten_at.is_not(None))
     away = set(work.db.scalars(select(worker.c.id).where(gone)))

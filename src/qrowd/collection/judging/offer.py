@@ -105,6 +105,11 @@ class Body:
     content: bytes
     hash: str
 
+    @property
+    def media(self) -> str:
+        """The media type alone, without what may follow it (charset=...)."""
+        return self.media_type.partition(";")[0].strip().lower()
+
 
 def show(work: Work, assigned: schema.Assignment) -> Offer:
     """An assignment as its worker sees it."""

@@ -224,7 +224,7 @@ def _lease_batch(work: Work, worker_id: int, now: Standing | None = None) -> Off
     batch = compose(work, worker_id, repeated, first_gold, now)
     golds = sum(row.role == "gold" for row in batch)
     if golds < plan.gold_per_hit + first_gold:
-        name = f"w{workers.worker_of(work, worker_id).number}"
+        name = workers.name_of(work, worker_id)
         notices.tell(work, "gold-used-up", name, worker=name)
         return _nothing("gold-used-up")
     if golds == len(batch):

@@ -27,7 +27,7 @@ from qrowd.collection.database.store import Work
 from qrowd.collection.judging import checks, gold, hierarchy, peer_review
 from qrowd.collection.judging.assignments import by_key, move
 from qrowd.collection.judging.offer import answers_of
-from qrowd.collection.people.workers import worker_of
+from qrowd.collection.people.workers import name_of, worker_of
 from qrowd.collection.plan.sections import DAY, HOUR, SURELY
 from qrowd.collection.plan.way import Points
 from qrowd.errors import RuleError
@@ -173,7 +173,7 @@ def apply_outcome(work: Work, assigned: Assignment) -> Assignment:
         return move(work, assigned, "exclude")
     if "stop" in actions:
         _set_worker(work, assigned.worker_id, state="stopped")
-        name = f"w{worker_of(work, assigned.worker_id).number}"
+        name = name_of(work, assigned.worker_id)
         # by its id, as in rows of earlier versions
         notices.tell(work, "stopped", f"w{assigned.worker_id}", worker=name)
     automatic = work.plan.campaign.accept == "automatic"

@@ -43,13 +43,9 @@ def take_back(work: Work, name: str, added: str) -> None:
     work.update(topic, topic.c.id == row.id, narrative="\n\n".join(parts))
 
 
-def clarifications(work: Work, name: str | None = None) -> list[Audit]:
+def clarifications(work: Work) -> list[Audit]:
     """What was clarified and not taken back: rows of the audit, the oldest first."""
-    undone = select(audit.c.undoes).where(audit.c.undoes.is_not(None))
-    stands = (audit.c.act == ACT) & audit.c.id.not_in(undone)
-    query = select(audit).where(work.own(audit), stands).order_by(audit.c.id)
-    rows = work.rows(query, Audit)
-    return [row for row in rows if name in (None, words_of(row)["topic"])]
+    return work.rows(select(audit).where(work.standing_acts(ACT)).order_by(audit.c.id), Audit)
 
 
 def words_of(row: Audit) -> dict[str, str]:

@@ -192,10 +192,11 @@ class Facts:
     @cached_property
     def batches(self) -> list[Batch]:
         """The latest batches of judging."""
-        return [batch for batch in self._closed if batch.kind == "judge"]
+        return [batch for batch in self.closed if batch.kind == "judge"]
 
     @cached_property
-    def _closed(self) -> list[Batch]:
+    def closed(self) -> list[Batch]:
+        """The latest batches, tests included."""
         a = assignment.c
         columns = (a.id, a.worker_id, worker.c.number, a.kind, a.state, a.leased_at, a.pay)
         query = select(*columns).join_from(assignment, worker, worker.c.id == a.worker_id)
@@ -538,7 +539,7 @@ def pay_below_the_promise(facts: Facts) -> Iterator[Cause]:
     promised = plan.pay_of("judge") / plan.seconds_of(documents)
     earned: Counter[int] = Counter()
     spent: dict[int, float] = defaultdict(float)
-    for batch in facts._closed:
+    for batch in facts.closed:
         if batch.state in (*VALID, "excluded"):  # paid in full
             earned[batch.number] += batch.pay
             spent[batch.number] += facts.seconds.get(batch.id, 0.0)
@@ -608,9 +609,8 @@ def _usual(begun: Floats, start: float, end: float, now: float) -> _Usual | None
     seen = float(np.var(counts, ddof=1)) / mean
     wider = max(1.0, ((days - 1) * seen + _USUAL_DAYS * _WIDER) / (days - 1 + _USUAL_DAYS))
     none = (days / (days + 1)) ** (mean * days / wider)
-    return _Usual(
-        mean, min(1.0, none * (days + 1))
-    )  # any of the days might have been the silent one
+    # any of the days might have been the silent one
+    return _Usual(mean, min(1.0, none * (days + 1)))
 
 
 def _weekend(start: float, end: float) -> bool:
@@ -644,15 +644,13 @@ def people_who_leave_at_once(facts: Facts) -> Iterator[Cause]:
     if not surely_above(len(left), len(came), MOST):
         return
     asked = bool(facts.work.plan.people.consent)
-    where = Counter(
-        "terms"
-        if asked and not person.agreed
-        else "first-document"
-        if person.batches
-        else "instructions"
-        for person in left
-    )
-    [(place_left, _)] = where.most_common(1)
+
+    def last_seen(person: Arrival) -> str:
+        if asked and not person.agreed:
+            return "terms"
+        return "first-document" if person.batches else "instructions"
+
+    [(place_left, _)] = Counter(map(last_seen, left)).most_common(1)
     text = Text(
         "office.cause.leaving",
         k=len(left),

@@ -130,7 +130,7 @@ def _by_platform(work: Work, arrival: Arrival) -> Entrant:
     provider, row = provider_of(work.plan.platform), listed_as(work, arrival.person)
     if (row is None and work.plan.entry == "listed") or (row and row.state == OFF):
         raise RuleError("not-listed", NOT_LISTED)
-    same = _worker_of(work, arrival.platform, arrival.person)
+    same = workers.worker_called(work, arrival.platform, arrival.person)
     known = same or _known(work, arrival.person, row)
     if work.plan.entry == "platform" and not provider.jwks:
         provider.refuse_odd(arrival)
@@ -139,7 +139,7 @@ def _by_platform(work: Work, arrival: Arrival) -> Entrant:
     # names on an own panel can be guessed: nobody who has a link comes in by saying a name
     guessable = work.plan.platform.preset == "own" and not provider.jwks
     if guessable and (same is None or (row and row.worker_id == same)):
-        by_link = known is not None and _worker_of(work, LINKED, arrival.person) == known
+        by_link = known is not None and workers.worker_called(work, LINKED, arrival.person) == known
         if by_link or (row and _links_of(work, row.id)):
             raise RuleError("needs-link", NEEDS_LINK)
     return Entrant(arrival.platform, arrival.person, known, row, arrival.kept)
@@ -180,13 +180,9 @@ def _known(work: Work, name: str, row: schema.ListedPerson | None) -> int | None
     """The worker whom the organiser knows by a name: on the list, by an old link, by the id."""
     if row is not None and row.worker_id is not None:
         return row.worker_id
-    return _worker_of(work, LINKED, name) or _worker_of(work, work.plan.platform.preset, name)
-
-
-def _worker_of(work: Work, platform: str, platform_id: str) -> int | None:
-    same = (person.c.platform == platform) & (person.c.platform_id == platform_id)
-    worker_id: int | None = work.db.scalar(select(person.c.worker_id).where(work.own(person), same))
-    return worker_id
+    return workers.worker_called(work, LINKED, name) or workers.worker_called(
+        work, work.plan.platform.preset, name
+    )
 
 
 # --- the list -------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from qrowd.collection.database.schema import (
 from qrowd.collection.database.states import VALID
 from qrowd.collection.database.store import Work
 from qrowd.collection.people import declined, entry, workers
-from qrowd.collection.people.entry import LISTED, OFF, PersonLine, PersonRow
+from qrowd.collection.people.entry import LISTED, OFF, PersonLine
 from qrowd.collection.plan.addresses import same_address, wire_address
 from qrowd.collection.plan.sections import DAY, MINUTE
 from qrowd.errors import RuleError
@@ -103,16 +103,15 @@ _LETTER = (
 )
 
 
-def invited(work: Work, after: int = 0, limit: int | None = None) -> list[InvitedPerson]:
-    """The list, by number from `after` on, with the newest good link and the last letter."""
+def invited(work: Work, limit: int | None = None) -> list[InvitedPerson]:
+    """The list, by number, with the newest good link and the last letter."""
     newest = select(func.max(letter.c.round)).where(letter.c.person_id == listed_person.c.id)
     last = and_(
         letter.c.person_id == listed_person.c.id,
         letter.c.round == newest.correlate(listed_person).scalar_subquery(),
     )
     query = entry.lines(work, *_LETTER, joined=lambda rows: rows.outerjoin(letter, last))
-    query = query.where(listed_person.c.id > after).order_by(listed_person.c.id).limit(limit)
-    return work.rows(query, InvitedPerson)
+    return work.rows(query.order_by(listed_person.c.id).limit(limit), InvitedPerson)
 
 
 def list_of(work: Work) -> Table:
@@ -264,11 +263,6 @@ def refuse_state(work: Work) -> None:
         raise RuleError("wrong-state", "this campaign is not launched; launch it, then invite")
 
 
-def has_declined(work: Work, row: PersonRow) -> bool:
-    """Whether somebody wants no letters of this campaign, or of any."""
-    return declined.DeclinedPeople(work).has(row.id, row.email)
-
-
 def decline(work: Work, link_text: str) -> None:
     """Whoever has this link is never written to again; twice is fine.
 
@@ -333,12 +327,11 @@ def waiting(work: Work) -> list[LetterToSend]:
     return [row for row in rows if not refusing.has(row.platform_id, row.email)]
 
 
-def due(work: Work, limit: int | None = None) -> list[LetterToSend]:
+def due(work: Work) -> list[LetterToSend]:
     """Letters that may be sent now, as many as the plan allows in a minute."""
     joined = letter.join(listed_person, listed_person.c.id == letter.c.person_id)
     just_now = work.count(joined, work.own(listed_person), letter.c.tried_at > work.now - MINUTE)
-    allowed = max(0, work.plan.mail.per_minute - just_now)
-    return ready(work, allowed if limit is None else min(limit, allowed))
+    return ready(work, max(0, work.plan.mail.per_minute - just_now))
 
 
 def ready(work: Work, limit: int) -> list[LetterToSend]:

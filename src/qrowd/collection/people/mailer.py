@@ -16,7 +16,7 @@ import os
 import smtplib
 import ssl
 import stat
-import threading
+import time
 from collections import Counter
 from email.message import EmailMessage
 from pathlib import Path
@@ -265,20 +265,12 @@ def send_due(
     return tally
 
 
-def send_all(
-    store: Store,
-    campaign: str | int,
-    mailer: Mailer,
-    address: str,
-    stop: Stop | None = None,
-) -> Counter[str]:
+def send_all(store: Store, campaign: str | int, mailer: Mailer, address: str) -> Counter[str]:
     """Send until nothing is due any more but what was put off; keeps to the plan's pace."""
-    ended = stop or threading.Event()
     tally: Counter[str] = Counter()
-    while not ended.is_set():
-        tally += send_due(store, campaign, mailer, address, ended)
+    while True:
+        tally += send_due(store, campaign, mailer, address)
         with store.read(campaign) as work:
             if not letters.ready(work, 1):
-                break
-        ended.wait(1.0)
-    return tally
+                return tally
+        time.sleep(1.0)

@@ -46,8 +46,7 @@ def enter(
     """The worker that a person is, made at the first visit; `parameters` of the visit are kept."""
     if "\0" in platform_id + name + address:
         raise RuleError("malformed", "nothing about a person can hold the character 0")
-    same = (person.c.platform == platform) & (person.c.platform_id == platform_id)
-    worker_id = work.db.scalar(select(person.c.worker_id).where(work.own(person), same))
+    worker_id = worker_called(work, platform, platform_id)
     if worker_id is None:
         refuse_odd_id(platform_id)  # whoever is known by an odd one goes on
         worker_id = _recognised(work, platform, platform_id) or new_worker(work)
@@ -62,6 +61,13 @@ def enter(
     if parameters is not None:
         keep_visit(work, worker_id, parameters)
     return worker_of(work, worker_id)
+
+
+def worker_called(work: Work, platform: str, platform_id: str) -> int | None:
+    """The worker whom a platform knows by this id."""
+    same = (person.c.platform == platform) & (person.c.platform_id == platform_id)
+    worker_id: int | None = work.db.scalar(select(person.c.worker_id).where(work.own(person), same))
+    return worker_id
 
 
 def keep_visit(work: Work, worker_id: int, parameters: Mapping[str, str]) -> None:
@@ -151,6 +157,11 @@ def worker_of(work: Work, worker_id: int) -> schema.Worker:
     """A worker of this campaign by id."""
     values = {"number": worker_id, "campaign": work.campaign}
     return work.existing(_BY_ID, "there is no such worker in this campaign", schema.Worker, values)
+
+
+def name_of(work: Work, worker_id: int) -> str:
+    """What organisers call a worker of this campaign: w7."""
+    return f"w{worker_of(work, worker_id).number}"
 
 
 def worker_by_number(work: Work, number: int) -> schema.Worker:

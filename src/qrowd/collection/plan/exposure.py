@@ -21,7 +21,7 @@ import numpy as np
 from qrowd.collection.plan.composition import hide, pick
 from qrowd.collection.plan.forecast import counted, sizes_of
 from qrowd.collection.plan.gold_sets import cut_gold
-from qrowd.collection.plan.rows import CampaignRows, GoldRow, Pair
+from qrowd.collection.plan.rows import CampaignRows, Pair
 from qrowd.collection.plan.sections import Plan
 from qrowd.data.arrays import Array
 from qrowd.texts import Text
@@ -92,7 +92,8 @@ def exposure_of(plan: Plan, rows: CampaignRows) -> Exposure | None:
     parts = cut_gold(plan, rows.gold, sizes)[0]
     if not sizes or len(parts) < plan.gold_per_hit + plan.hit.first_gold:
         return None
-    topics = {name: number for number, name in enumerate(sorted({*sizes, *_topics(parts)}))}
+    names = sorted({*sizes, *(part[0].topic for part in parts)})
+    topics = {name: number for number, name in enumerate(names)}
     gold = [
         Set(-1 - number, "gold", topics[part[0].topic], len(part))
         for number, part in enumerate(parts)
@@ -107,10 +108,6 @@ def exposure_of(plan: Plan, rows: CampaignRows) -> Exposure | None:
             priority = max(rows.priorities.get(pair, 0.0) for pair in part)
             pool.append(Set(len(pool), "pool", topics[name], len(part), priority))
     return exposure(plan, pool, gold)
-
-
-def _topics(parts: Sequence[Sequence[GoldRow]]) -> set[str]:
-    return {part[0].topic for part in parts}
 
 
 def exposure(plan: Plan, pool: Sequence[Set], gold: Sequence[Set]) -> Exposure:

@@ -330,18 +330,16 @@ def spread_of(plan: Plan, load: Workload, crowd: str, per_hour: float) -> tuple[
     return Outlay(**dict(zip(ITEMS, costs.mean(axis=0).tolist(), strict=True))), varies
 
 
-def _spend(plan: Plan, rows: CampaignRows, crowd: str, per_hour: float) -> Spend:
+def _spend(plan: Plan, rows: CampaignRows, crowd: str) -> Spend:
     load = workload(plan, rows)
     strange = {grade for grades in (*load.gold, *load.tests) for grade in grades}
     if not plan.paid or not load.batches or strange - set(plan.scale.of_gold):
         return Spend(Outlay(), 0.0, 0.0, crowd)
-    items, varies = spread_of(essentials(plan), load, crowd, per_hour)
+    items, varies = spread_of(essentials(plan), load, crowd, PER_HOUR)
     return Spend.of(items, varies, crowd, robots=False)
 
 
-def forecast(
-    plan: Plan, rows: CampaignRows, *, crowd: str = "mixed", per_hour: float = PER_HOUR
-) -> Forecast:
+def forecast(plan: Plan, rows: CampaignRows, *, crowd: str = "mixed") -> Forecast:
     """What a plan comes to, if people like those of a crowd come."""
     sizes = set_sizes(plan, counted(rows))
     gold = gold_levels(plan, rows.gold, sizes_of(plan, rows))
@@ -355,7 +353,7 @@ def forecast(
     passes = pass_rates.passing(plan, gold, rows.qualification) if hidden and gold else ()
     workers = max(plan.sets.target, math.ceil(batches / per_worker) if per_worker else 1)
     gold_shown = batches * hidden + (workers * plan.hit.first_gold if hidden else 0)
-    spend = _spend(plan, rows, crowd, per_hour)
+    spend = _spend(plan, rows, crowd)
     return Forecast(
         pairs=len(set(rows.pool)),
         topics=topics,

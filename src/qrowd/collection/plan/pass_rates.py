@@ -90,9 +90,8 @@ def gold_words(plan: Plan) -> Text | None:
     by_answer: dict[int, list[int]] = defaultdict(list)
     for grade in scale.gold_grades:
         by_answer[scale.counts_as(grade)].append(grade)
-    names = dict(zip(scale.grades, scale.names, strict=True))
     parts = [
-        Text("office.gold.counts", n=len(grades), grades=listed(grades), answer=names[answer])
+        Text("office.gold.counts", n=len(grades), grades=listed(grades), answer=scale.names[answer])
         for answer, grades in by_answer.items()
     ]
     together = reduce(

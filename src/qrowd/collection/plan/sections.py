@@ -117,9 +117,10 @@ class Grades:
         return Scale(self.grades, self.relevant_from)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """The labels; where there are none, the grades as text."""
-        return self.labels or tuple(str(grade) for grade in self.grades)
+    def names(self) -> dict[int, str]:
+        """The label of each grade; where there are none, the grade as text."""
+        labels = self.labels or tuple(str(grade) for grade in self.grades)
+        return dict(zip(self.grades, labels, strict=True))
 
 
 @dataclass(frozen=True, kw_only=True)

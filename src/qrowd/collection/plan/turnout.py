@@ -82,7 +82,7 @@ class Workload:
 
 
 def campaigns(
-    plan: Plan, load: Workload, setting: Setting, per_hour: float = PER_HOUR, seed: int = 0
+    plan: Plan, load: Workload, setting: Setting, per_hour: float = PER_HOUR
 ) -> tuple[Floats, float]:
     """What many campaigns cost: [campaigns, items], and how much the logarithm of the sum varies.
 
@@ -93,7 +93,7 @@ def campaigns(
     share = min(1.0, LARGEST / (load.batches + short))
     workers = max(24, 4 * plan.sets.target, math.ceil(share * (load.batches + short)))
     times = max(40, min(MOST_TIMES, MOST_WORKERS // workers))
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     wanted = share * (load.batches + random.poisson(short, times))
     people = _People(plan, load, setting, times * workers, random)
     # they come one after another, at the pace of the whole campaign

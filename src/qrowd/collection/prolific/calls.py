@@ -21,7 +21,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -30,7 +30,6 @@ from sqlalchemy import func, select
 from qrowd.collection.books import ledger
 from qrowd.collection.database import schema
 from qrowd.collection.database.schema import (
-    campaign,
     person,
     platform_call,
     study,
@@ -41,7 +40,7 @@ from qrowd.collection.database.store import Store, Work
 from qrowd.collection.people.mailer import Stop
 from qrowd.collection.plan.platforms import provider_of
 from qrowd.collection.plan.sections import MINUTE
-from qrowd.collection.plan.toml import rewritten, stored_plan
+from qrowd.collection.plan.toml import rewritten
 from qrowd.collection.prolific import contract, submissions
 from qrowd.collection.prolific.contract import (
     APPROVE,
@@ -314,11 +313,7 @@ def _know_study(work: Work, body: Mapping[str, Any]) -> None:
     if places and int(places) > work.plan.platform.places:
         keys["places"] = int(places)
     if keys:
-        _store_plan(work, rewritten(work.plan.text, "platform", keys))
-
-
-def _store_plan(work: Work, text: str) -> None:
-    work.update(campaign, campaign.c.id == work.campaign, plan=text)
+        work.store_plan(rewritten(work.plan.text, "platform", keys))
 
 
 # --- sent -----------------------------------------------------------------------------------------
@@ -351,26 +346,21 @@ def send_due(
     return tally
 
 
-def send_all(
-    store: Store, name: str | int, client: Client, stop: Stop | None = None
-) -> Counter[str]:
+def send_all(store: Store, name: str | int, client: Client) -> Counter[str]:
     """Send until nothing is due any more; of each call what became of it at last."""
-    ended = stop or threading.Event()
     tally: Counter[str] = Counter()
-    while not ended.is_set():
-        tally += send_due(store, name, client, ended)
+    while True:
+        tally += send_due(store, name, client)
         with store.read(name) as work:
             if not _due(work):
                 tally[LATER] = len(calls_in(work, WAITING))
                 tally[DOUBT] = len(calls_in(work, SENDING))
-                break
-    return +tally
+                return +tally
 
 
 def with_plan(work: Work) -> Work:
     """The same transaction with the plan as it stands now, which an act in it may have changed."""
-    text = work.db.scalar(select(campaign.c.plan).where(campaign.c.id == work.campaign))
-    return replace(work, plan=stored_plan(str(text)))
+    return work.as_stored()
 
 
 def are_due(work: Work) -> bool:
@@ -482,14 +472,12 @@ def _ended(
 def _know_answer(work: Work, row: KnownCall, answer: Mapping[str, Any]) -> None:
     """What the platform answered to a call that it took."""
     if row.submission is None:
-        _know_study(work, answer if row.kind != PUBLISH else _status_of(answer))
+        if row.kind == PUBLISH:  # which tells nothing else of the study
+            answer = {key: answer[key] for key in ("id", "status") if key in answer}
+        _know_study(work, answer)
         return
     said = str(answer.get("status", TARGETS[row.kind]))
     submissions.hear(work, [Heard(row.submission, said)], asked=True)
-
-
-def _status_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {key: value for key, value in answer.items() if key in ("id", "status")}
 
 
 def _found_out(

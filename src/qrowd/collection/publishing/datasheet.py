@@ -82,7 +82,7 @@ def _table(name: str, value: str, cells: Mapping[str, str]) -> str:
 
 def _composition(work: Work, folder: Path, rows: Mapping[str, int]) -> list[str]:
     plan, scale = work.plan, work.plan.scale
-    names = ", ".join(f"{g} = {n}" for g, n in zip(scale.grades, scale.names, strict=True))
+    names = ", ".join(f"{g} = {n}" for g, n in scale.names.items())
     documents = rows.get("documents.tsv", rows.get("documents.jsonl", 0))
     counts = {
         "topics": rows["topics.jsonl"],

@@ -61,7 +61,6 @@ RESULTS = Wanted(
 )
 RANKED = Wanted("results", needed=(*RESULTS.needed, "rank"), stated=True, graded=True)
 _OF_TOPIC = ("topic", "query", "description", "narrative")
-_OF_DOCUMENT = ("doc", "title", "url", "text")
 QUESTION_FORM = (
     "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2017-11-06/QuestionForm.xsd"
 )
@@ -179,7 +178,7 @@ def question_form(work: Work) -> str:
         answer = SubElement(SubElement(question, "AnswerSpecification"), "SelectionAnswer")
         _add(answer, "StyleSuggestion", "radiobutton")
         selections = SubElement(answer, "Selections")
-        for grade, label in zip(scale.grades, scale.names, strict=True):
+        for grade, label in scale.names.items():
             selection = SubElement(selections, "Selection")
             _add(selection, "SelectionIdentifier", str(grade))
             _add(selection, "Text", label)

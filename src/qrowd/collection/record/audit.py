@@ -104,6 +104,11 @@ def act_numbered(work: Work, number: int) -> Audit:
     return work.existing(query, f"there is no act {number} in this campaign", Audit)
 
 
+def details_numbered(work: Work, number: int) -> Stored:
+    """The details of an act of this campaign by its number."""
+    return details_of(act_numbered(work, number))
+
+
 def details_of(row: Audit) -> Stored:
     """The details of an act in the record."""
     stored: Stored = json.loads(row.details)

@@ -74,11 +74,13 @@ class Suggestions:
         words: list[Any] = []
         for record in self.records:
             if self.nested:
-                held = (record.get("responses") or {}).get(self.question) or []
-                words += [answer["value"] for answer in held]
+                words += [answer["value"] for answer in self._responses(record)]
             else:
                 words += record.get(self.question + _LIST) or []
         return words
+
+    def _responses(self, record: Mapping[str, Any]) -> list[Any]:
+        return (record.get("responses") or {}).get(self.question) or []
 
     @property
     def words(self) -> list[str]:
@@ -128,8 +130,7 @@ class Suggestions:
         who: set[str] = set()
         for record in self.records:
             if self.nested:
-                held = (record.get("responses") or {}).get(self.question) or []
-                who |= {str(answer.get("user_id")) for answer in held}
+                who |= {str(answer.get("user_id")) for answer in self._responses(record)}
             else:
                 who |= {str(by) for by in record.get(f"{self.question}{_LIST}.users") or []}
         return who

@@ -115,10 +115,8 @@ class Tool(Format):
         if not layouts or "grade" not in layouts[0].columns:
             if gold:
                 raise source.error(f"{self.title}: no gold in it")
-            columns = layouts[0].columns if layouts else {"topic": "PATH", "doc": "PATH"}
-            taken = (
-                "" if layouts else ",".join(f"{role}={at}" for role, at in columns.items()) + ","
-            )
+            taken = "" if layouts else "topic=PATH,doc=PATH,"
+            columns = layouts[0].columns if layouts else {}
             rest = [path for path in leaves(record) if path not in columns.values()]
             raise source.error(
                 f"{self.title}: nothing in it is called as grades are; say which it is: --columns "
@@ -141,13 +139,14 @@ class Tool(Format):
             notes += note
         frame, settled = self.settled(source, pl.concat(frames, how="diagonal_relaxed"), gold)
         lines = bool(rows) and rows[0][0] > 0
+        roles = {role: path for role, path in layouts[0].columns.items() if role in SYNONYMS}
         origin = Origin(
             source.name,
             frame.height,
             1 if lines else 0,
             kept=frame[ROW].to_numpy(),
             source=source,
-            about={"file of": self.title, **_of_roles(layouts[0].columns)},
+            about={"file of": self.title, **roles},
             notes=tuple(f"{source.name}: {self.title}: {note}" for note in (*notes, *settled)),
         )
         return origin, frame.drop(ROW)
@@ -157,10 +156,6 @@ class Tool(Format):
     ) -> tuple[pl.DataFrame, list[str]]:
         """The rows that count, `ROW` being the number of the record; what to say of others."""
         return frame, []
-
-
-def _of_roles(columns: Mapping[str, str]) -> dict[str, str]:
-    return {role: path for role, path in columns.items() if role in SYNONYMS}
 
 
 def first_record(source: Source, base: Format | None) -> dict[str, Any]:

@@ -309,7 +309,7 @@ def extend(
             refused = [str(problem) for problem in wanted.refused(work)]
             return Extended(cost=cost, refused=refused, added=None)
         number = audit.perform(work, member.name, wanted)
-        stored = audit.details_of(audit.act_numbered(work, number))
+        stored = audit.details_numbered(work, number)
     return Extended(cost=cost, added=Added(**{name: stored[name] for name, _ in Extend.results}))
 
 

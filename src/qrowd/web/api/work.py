@@ -142,8 +142,7 @@ def document(key: Key, position: Annotated[int, Path(ge=1, le=1000)], worker: Wo
 
 def as_bytes(body: Body) -> Response:
     """A document's bytes, with which a browser does nothing."""
-    media = body.media_type.partition(";")[0].strip().lower()
-    shown = media if media in PICTURES else "text/plain"
+    shown = body.media if body.media in PICTURES else "text/plain"
     headers = {**HARMLESS, "Cache-Control": "private, max-age=3600"}
     return Response(body.content, media_type=shown, headers=headers)
 

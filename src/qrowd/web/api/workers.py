@@ -134,7 +134,7 @@ def make_links(wanted: LinksWanted, member: Keeper, settings: TheSettings) -> li
 
 def links_of_act(work: Work, settings: Settings, number: int) -> list[Link]:
     """Each person's address of the campaign's judging page, which an act has made."""
-    numbers = audit.details_of(audit.act_numbered(work, number))["links"]
+    numbers = audit.details_numbered(work, number)["links"]
     return [
         Link(person=person, link=judging_page(work, settings, text))
         for person, text in entry.links_numbered(work, numbers)

@@ -64,10 +64,7 @@ KEYS_OF_CODES = {
 def _scale(work: Work) -> dict[str, Any]:
     """How grades are shown."""
     scale = work.plan.scale
-    return {
-        "labels": dict(zip(scale.grades, scale.names, strict=True)),
-        "relevant_from": scale.relevant_from,
-    }
+    return {"labels": scale.names, "relevant_from": scale.relevant_from}
 
 
 def _shared(visit: CampaignVisit, work: Work) -> dict[str, Any]:
@@ -260,8 +257,7 @@ def _keep(visit: CampaignVisit, topic: str, doc: str) -> tuple[str, bool]:
         if seen and words:
             details = {"topic": topic, "text": words}
             audit.perform(work, visit.member.name, clarification.ACT, details)
-        label = dict(zip(scale.grades, scale.names, strict=True))[grade]
-        return label, seen or cases.is_agreed(work, expert, pair_id)
+        return scale.names[grade], seen or cases.is_agreed(work, expert, pair_id)
 
 
 def _grade(visit: CampaignVisit, grades: Sequence[int]) -> int | None:

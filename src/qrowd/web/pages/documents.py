@@ -27,7 +27,7 @@ def one_document(visit: ReaderVisit, topic: str = "", doc: str = "") -> Response
         data = {
             "found": found,
             "text": clarification.topic_named(work, topic),
-            "labels": dict(zip(work.plan.scale.grades, work.plan.scale.names, strict=True)),
+            "labels": work.plan.scale.names,
             "relevant_from": work.plan.scale.relevant_from,
             **visit.top(work, "/coverage"),
         }

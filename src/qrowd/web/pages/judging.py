@@ -175,7 +175,7 @@ def reading(
 
 def kind_of(body: Body) -> str:
     """How a document is shown."""
-    media = _media_of(body)
+    media = body.media
     if not body.content:
         return "none"
     if media in HTML:
@@ -185,10 +185,6 @@ def kind_of(body: Body) -> str:
     if media in IMAGES:
         return "image" if sanitiser.can_be_shown(body.content) else "none"
     return "text" if media.startswith("text/") or media in ("", "application/json") else "none"
-
-
-def _media_of(body: Body) -> str:
-    return body.media_type.partition(";")[0].strip().lower()
 
 
 def readable(body: Body, address: str, settings: Settings) -> Reading:
@@ -237,9 +233,8 @@ def original(name: str, ticket: str, store: TheStore, settings: TheSettings) -> 
 def shown_original(body: Body) -> Response:
     """A document as it is, harmless, for a frame."""
     if kind_of(body) == "image":
-        media = _media_of(body)
-        picture = sanitiser.without_links(body.content) if media == SVG else body.content
-        return Response(picture, media_type=media, headers=ORIGINAL)
+        picture = sanitiser.without_links(body.content) if body.media == SVG else body.content
+        return Response(picture, media_type=body.media, headers=ORIGINAL)
     page = sanitiser.original_of_html(sanitiser.text_of(body.content, marked_up=True))
     return Response(page, media_type="text/html; charset=utf-8", headers=ORIGINAL)
 

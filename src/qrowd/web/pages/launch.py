@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, TypeAlias
 
 from fastapi import Response
@@ -20,7 +19,7 @@ from qrowd.collection.plan.changes import change
 from qrowd.collection.plan.exposure import exposure_of
 from qrowd.collection.plan.forecast import Forecast, Spend, spend_of
 from qrowd.collection.plan.pass_rates import HITS, found_out, gold_words, nobody_leaves, screens
-from qrowd.collection.plan.sections import Pay, Plan
+from qrowd.collection.plan.sections import Pay
 from qrowd.collection.plan.turnout import ITEMS, PER_HOUR
 from qrowd.errors import MissingExtraError, RuleError
 from qrowd.io.qrels import is_drawn
@@ -218,8 +217,13 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     if not visit.sure:
         asked = {key: visit.text(key) for key in ASKED_LAST if key in visit.form}
         if asked:
-            plan = partial(_with_texts, texts=asked)
-            save_newest(draft, plan, visit.signed.name, visit.store.clock(), "")
+            save_newest(
+                draft,
+                lambda newest: change(newest.plan, asked),
+                visit.signed.name,
+                visit.store.clock(),
+                "",
+            )
         return visit.confirm(_confirmation(draft))
     act = launch_draft(visit.store, draft, visit.signed.name)
     # the runs that made the pool are the systems that are scored later
@@ -237,10 +241,6 @@ def launch(draft: OpenDraft, visit: AdministratorVisit) -> Response:
     discard(draft)
     message = Text("office.launch.done")
     return visit.go(campaign_address(draft.plan.campaign.name), message=message, undo=act)
-
-
-def _with_texts(draft: Draft, texts: Mapping[str, str]) -> Plan:
-    return change(draft.plan, texts)
 
 
 def _confirmation(draft: Draft) -> Confirmation:

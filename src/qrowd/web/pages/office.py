@@ -145,18 +145,15 @@ def change_password(visit: Visiting) -> Response:
         session = accounts.change_password(visit.caller, visit.signed, _password(visit), new)
     except RuleError as error:
         return ask_password(visit.with_problem(error, status_of(error)))
-    page = visit.go("/campaigns", Text("office.password.changed"))
-    access.give_cookie(page, visit.settings, session.token, session.role)
-    return page
+    return _let_in(visit, session, "/campaigns", Text("office.password.changed"))
 
 
 @router.post("/password/tokens")
 def end_own(visit: Visiting) -> Response:
     """Sign another browser or a program out; without saying which, everything, this one too."""
     number, token = visit.signed.account, visit.number("token")
-    if (
-        number is None or visit.signed.campaign is not None
-    ):  # a program's token opens one campaign only
+    # a program's token opens one campaign only
+    if number is None or visit.signed.campaign is not None:
         raise RuleError("no-access", "sign in with your password to do that")
     if token is None:
         accounts.sign_out_everywhere(visit.store, number, who=visit.signed.name)
@@ -204,8 +201,8 @@ def _password(visit: Visit) -> str:
     return visit.text("password")[:LONGEST_PASSWORD]
 
 
-def _let_in(visit: Visit, session: Session, goal: str) -> Response:
-    page = visit.go(goal)
+def _let_in(visit: Visit, session: Session, goal: str, message: Text | None = None) -> Response:
+    page = visit.go(goal, message)
     access.give_cookie(page, visit.settings, session.token, session.role)
     return page
 
@@ -226,15 +223,13 @@ def invite(visit: AdministratorVisit) -> Response:
     with visit.store.snapshot() as db:
         logins = {account.login for account in accounts.accounts(db)}
     try:
-        if login in logins and role == "administrator":
-            accounts.make_administrator(visit.store, login, who=visit.signed.name)
-            return visit.go("/accounts", _role_message("given", visit))
         if login in logins:
-            accounts.give_role(visit.store, login, campaign, role, who=visit.signed.name)
+            if role == "administrator":
+                accounts.make_administrator(visit.store, login, who=visit.signed.name)
+            else:
+                accounts.give_role(visit.store, login, campaign, role, who=visit.signed.name)
             return visit.go("/accounts", _role_message("given", visit))
-        guest = Guest(login, campaign=campaign, role=role)
-        if role == "administrator":
-            guest = Guest(login, administrator=True)
+        guest = Guest.of_role(login, role, campaign)
         link = accounts.invite(visit.store, visit.settings, guest, who=visit.signed.name)
         return _accounts_page(visit, link=link)
     except RuleError as error:

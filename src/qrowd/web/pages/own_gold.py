@@ -73,7 +73,7 @@ def _grades(scale: Grades) -> list[tuple[int, str]]:
     """The grades that can be given, and their names; those of gold alone are numbers."""
     if scale.gold_grades:
         return [(grade, str(grade)) for grade in scale.gold_grades]
-    return list(zip(scale.grades, scale.names, strict=True))
+    return list(scale.names.items())
 
 
 def _sheet(visit: Visit, draft: Draft, name: str) -> dict[str, str]:

@@ -41,13 +41,12 @@ def before(
         at_least=at_least,
         people=people,
         # as the act reads them; a semicolon would part a name in two
-        lines="\n".join("\t".join(part.replace(";", ",") for part in _row(row)) for row in people),
+        lines="\n".join(
+            "\t".join((row.id, row.name, row.email, row.language)).replace(";", ",")
+            for row in people
+        ),
         **data,
     )
-
-
-def _row(row: PersonRow) -> tuple[str, ...]:
-    return row.id, row.name, row.email, row.language
 
 
 def _found(visit: CampaignVisit, other: str, passed: int, at_least: int) -> list[PersonRow]:

@@ -13,15 +13,13 @@ from tempfile import TemporaryDirectory
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse
-from sqlalchemy import select
 
-from qrowd.collection.database.schema import campaign, listed_person
+from qrowd.collection.database.schema import listed_person
 from qrowd.collection.database.store import Store, Work
 from qrowd.collection.office import digest, erasure
 from qrowd.collection.office.acts.letters import ChangeMail, InvitePeople
 from qrowd.collection.people import declined, entry, letters
 from qrowd.collection.people.entry import PersonRow
-from qrowd.collection.plan.toml import stored_plan
 from qrowd.collection.record import audit
 from qrowd.collection.record.act import Act, Details
 from qrowd.errors import QrowdError, RuleError
@@ -117,7 +115,7 @@ def invite(visit: KeeperVisit) -> Response:
         with visit.write() as work:
             seen = visit.number("seen")
             numbers = [audit.perform(work, visit.member.name, act, seen=seen) for act in acts]
-            stored = audit.details_of(audit.act_numbered(work, numbers[-1]))
+            stored = audit.details_numbered(work, numbers[-1])
             if visit.settings.mail:  # until it is said who sends them
                 letters.hold(work, stored["letters"])
             said = audit.said_of(work, numbers[-1])
@@ -169,8 +167,7 @@ def _previewed(visit: CampaignVisit, acts: Sequence[Act], people: Sequence[Perso
         done: Details = {}
         for act in acts:
             done = act.do(work) or {}
-            text = work.db.scalar(select(campaign.c.plan).where(campaign.c.id == work.campaign))
-            work = replace(work, plan=stored_plan(str(text)))
+            work = work.as_stored()
         written = [row for row in letters.waiting(work) if row.letter in done["letters"]]
         firsts: dict[str, letters.LetterToSend] = {}
         for row in written:

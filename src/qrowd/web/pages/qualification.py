@@ -17,7 +17,6 @@ from qrowd.web.pages.frame import CampaignVisit, KeeperVisit, attached, page_rou
 from qrowd.web.pages.money import asked_before, read_upload
 
 router = page_router()
-PAGE = "/qualification"
 LINES = 200  # of a table
 
 

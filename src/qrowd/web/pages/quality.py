@@ -257,7 +257,7 @@ def gold_sets(visit: ReaderVisit) -> Response:
             "topics": dict(work.db.execute(topics).all()),
             "supply": gold.supply(work),
             "questions": documents.check_questions(work),
-            "labels": dict(zip(work.plan.scale.grades, work.plan.scale.names, strict=True)),
+            "labels": work.plan.scale.names,
             "weak": {row.id for row in weak_gold(rows)},
             "gold_words": gold_words(work.plan),
             "contested": contested_sets(work),

@@ -20,6 +20,7 @@ from qrowd.simulation.crowd import SECONDS, confusions, kinds_of, paces, pattern
 from qrowd.simulation.setting import KINDS, Setting
 from qrowd.web.robots.robot import CALM, Habits, Robot, Truth, pace_of
 
+PREVALENCE = 0.3  # of documents that nothing is known of
 _LINK_DAYS = 3650
 _EMPTY = hashlib.sha256(b"").hexdigest()  # of a document without content
 
@@ -38,10 +39,10 @@ class Crowd:
     expert: float = 0.95  # how often the expert of mode hierarchy is right
 
 
-def truth_of(work: Work, truth: Qrels | None = None, prevalence: float = 0.3) -> Qrels:
+def truth_of(work: Work, truth: Qrels | None = None) -> Qrels:
     """The true grade of every pair: gold's own, else that of `truth`, else by chance.
 
-    By chance: relevant with this `prevalence`, by a hash of the names, so the same in every run.
+    By chance: by a hash of the names, so the same in every run.
     """
     true_grades, scale = grades_of(truth), work.plan.scale
     low = [grade for grade in scale.grades if grade < scale.relevant_from] or [scale.grades[0]]
@@ -50,7 +51,7 @@ def truth_of(work: Work, truth: Qrels | None = None, prevalence: float = 0.3) ->
     def drawn(topic: str, doc: str) -> int:
         names = f"{work.plan.campaign.seed} {topic} {doc}"
         chance = int.from_bytes(hashlib.sha256(names.encode()).digest()[:7]) / 2**56
-        side = high if chance < prevalence else low
+        side = high if chance < PREVALENCE else low
         return side[int(chance * 1e6) % len(side)]
 
     joined = NAMED_PAIRS.outerjoin(gold, gold.c.pair_id == pair.c.id)

@@ -240,11 +240,10 @@ def try_out(
     *,
     crowd: str = "mixed",
     per_hour: float = PER_HOUR,
-    seed: int = 0,
     progress: Callable[[float], None] = lambda _: None,
 ) -> Estimate:
     """Let robots do a plan a few times; `progress` hears which share is done."""
-    part, share = _part(plan, rows, seed)
+    part, share = _part(plan, rows)
     batches = batches_of(plan, part)
     # the budget does not end: what it would cost is the question
     most = 20 * max(1, batches) * (plan.pay.hit + plan.pay.qualification + plan.pay.review)
@@ -260,7 +259,7 @@ def try_out(
         def tell(covered: float, before: int = at) -> None:
             progress((before + covered) / times)
 
-        comers = Crowd(robots=number, per_hour=per_hour, setting=CROWDS[crowd], seed=seed + at)
+        comers = Crowd(robots=number, per_hour=per_hour, setting=CROWDS[crowd], seed=at)
         run, covered = _once(plan, part, comers, tell)
         runs.append(run)
         coverages.append(min(1.0, max(covered, 0.01)))
@@ -308,13 +307,13 @@ def _varies(
     return math.sqrt(whole**2 + of_part**2 / times)
 
 
-def _part(plan: Plan, rows: CampaignRows, seed: int) -> tuple[CampaignRows, float]:
+def _part(plan: Plan, rows: CampaignRows) -> tuple[CampaignRows, float]:
     """Whole topics of the pool, as many as fit into a dry run; and their share of the pool."""
     pool, by_topic = counted(rows), defaultdict(list)
     for pair in pool:
         by_topic[pair[0]].append(pair)
     most = max(1, MOST_JUDGEMENTS // plan.sets.target)
-    names = random.Random(seed).sample(sorted(by_topic), len(by_topic))
+    names = random.Random(0).sample(sorted(by_topic), len(by_topic))
     chosen: list[tuple[str, str]] = []
     for name in names:
         if not chosen or len(chosen) + len(by_topic[name]) <= most:

@@ -7,7 +7,7 @@ from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import by_id, move, undo_details
 from qrowd.collection.office.acts.batches import take_back
 from qrowd.collection.office.acts.workers import batch_to_restore, readmitted, undo_readmission
-from qrowd.collection.people.workers import worker_of
+from qrowd.collection.people.workers import name_of, worker_of
 from qrowd.collection.record.act import Act, Consequence, Details, Stored
 from qrowd.collection.record.details import Identifier, Line, Number, Rows, Words, YesNo, detail
 from qrowd.errors import RuleError
@@ -52,7 +52,7 @@ class AnswerAppeal(Act):
 
     def foretell(self, work: Work) -> Consequence:
         row = appeals.appeal_numbered(work, self.appeal)
-        author = f"w{worker_of(work, row.worker_id).number}"
+        author = name_of(work, row.worker_id)
         follows, cost = [self.says("follows", worker=author)], 0
         if self.won and row.assignment_id is not None and row.kind == "refusal":
             batch = by_id(work, row.assignment_id)

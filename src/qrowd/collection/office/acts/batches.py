@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from qrowd.collection.books import ledger
 from qrowd.collection.database.schema import Assignment, place
 from qrowd.collection.database.states import MOVES
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import by_id, move, undo_details
-from qrowd.collection.people.workers import worker_of
+from qrowd.collection.people.workers import name_of
 from qrowd.collection.record.act import Act, Consequence, Details, Stored
 from qrowd.collection.record.details import Identifier, detail
 from qrowd.errors import RuleError
 from qrowd.texts import Text
+
+
+def judged_again(work: Work, rows: Sequence[Assignment]) -> tuple[Text, int]:
+    """That the sets of batches are judged again, and about what that costs."""
+    mine = place.c.assignment_id.in_([row.id for row in rows])
+    sets = work.count(place, mine, place.c.held == 1)
+    cost = round(sets / work.plan.counted_per_hit * work.plan.pay_of("judge"))
+    return Text("office.act.judged-again", n=sets), cost
 
 
 class BatchAct(Act):
@@ -28,17 +38,14 @@ class BatchAct(Act):
 
     def foretell(self, work: Work) -> Consequence:
         row, pay = by_id(work, self.assignment), work.plan.pay
-        again, cost = [], 0
-        if MOVES[self.name].places == "free":
-            sets = work.count(place, place.c.assignment_id == row.id, place.c.held == 1)
-            again = [Text("office.act.judged-again", n=sets)]
-            cost = round(sets / work.plan.counted_per_hit * work.plan.pay_of("judge"))
+        is_free = MOVES[self.name].places == "free"
+        again, cost = judged_again(work, [row]) if is_free else (None, 0)
         return self.ask(
             work,
-            *again,
+            *([again] if again else []),
             *self._follows(row),
             cost=cost,
-            worker=f"w{worker_of(work, row.worker_id).number}",
+            worker=name_of(work, row.worker_id),
             pay=pay.shown(row.promised),
             days=f"{pay.appeal_days:g}",
         )

@@ -12,7 +12,7 @@ from sqlalchemy import select
 from qrowd.collection.database.schema import letter, link
 from qrowd.collection.database.store import Work
 from qrowd.collection.office import digest
-from qrowd.collection.office.acts.people import MOST_DAYS, ListAct, People, store_plan
+from qrowd.collection.office.acts.people import MOST_DAYS, ListAct, People
 from qrowd.collection.people import entry, letters
 from qrowd.collection.people.entry import PersonRow
 from qrowd.collection.people.letters import FIRST, INVITATION, SECOND, SENT, WAITING
@@ -57,12 +57,12 @@ class ChangeMail(Act):
             raise RuleError("bad-value", str(complaint.message))
         if all(getattr(mail, key) == value for key, value in said.items()):
             raise RuleError("conflict", "this is how letters are sent already")
-        store_plan(work, after)
+        work.store_plan(after)
         return {"plan": before}
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
-        store_plan(work, rewritten(work.plan.text, "mail", stored["plan"]))
+        work.store_plan(rewritten(work.plan.text, "mail", stored["plan"]))
 
 
 class InvitePeople(ListAct):

@@ -85,9 +85,12 @@ class ChooseNext(Act):
             given_back += (highest - target) * row.size
             if target != row.target:
                 targets[row.id], before[row.id] = target, row.target
+        joined = member.join(pair, pair.c.id == member.c.pair_id)
+        query = select(pair.c.id, pair.c.priority, member.c.set_id).select_from(joined)
+        in_sets = query.where(work.own(pair), pair.c.role == "pool")
         pairs = {
             number: (priority, priorities[set_id])
-            for number, priority, set_id in work.db.execute(_pairs(work))
+            for number, priority, set_id in work.db.execute(in_sets)
             if priority != priorities.get(set_id, priority)
         }
         work.update_all(judging_set, "target", targets)
@@ -121,17 +124,11 @@ def _open_sets(work: Work) -> Select[Any]:
     return select(judging_set).where(offered).order_by(judging_set.c.id)
 
 
-def _pairs(work: Work) -> Select[Any]:
-    joined = member.join(pair, pair.c.id == member.c.pair_id)
-    query = select(pair.c.id, pair.c.priority, member.c.set_id).select_from(joined)
-    return query.where(work.own(pair), pair.c.role == "pool")
-
-
 def most_votes(work: Work) -> dict[int, int]:
     """How many judgements a document of each topic gets at most: as the plan says, or the last act
     that raised the target since.
     """
-    own = work.own(audit) & (audit.c.act == "raise target") & _not_undone(work)
+    own = work.standing_acts("raise target")
     topics = dict(work.db.execute(select(topic.c.id, topic.c.name).where(work.own(topic))).all())
     most = dict.fromkeys(topics.values(), work.plan.most_votes)
     for row in work.rows(select(audit).where(own).order_by(audit.c.id), Audit):
@@ -139,11 +136,6 @@ def most_votes(work: Work) -> dict[int, int]:
         named = [raised["topic"]] if raised.get("topic") else list(most)
         most.update(dict.fromkeys(named, int(raised["target"])))
     return {number: most[name] for number, name in topics.items()}
-
-
-def _not_undone(work: Work) -> Any:
-    undone = select(audit.c.undoes).where(work.own(audit), audit.c.undoes.is_not(None))
-    return audit.c.id.not_in(undone)
 
 
 # --- how far it is --------------------------------------------------------------------------------
@@ -180,8 +172,8 @@ def decided_now(work: Work) -> Decided | None:
     """What the last act said that was not undone; None where there is none."""
     if work.plan.next.pick == "even":
         return None
-    own = work.own(audit) & (audit.c.act == ChooseNext.name) & _not_undone(work)
-    row = work.row(select(audit).where(own).order_by(audit.c.id.desc()).limit(1), Audit)
+    acts = select(audit).where(work.standing_acts(ChooseNext.name))
+    row = work.row(acts.order_by(audit.c.id.desc()).limit(1), Audit)
     if row is None:
         return None
     stored = details_of(row)

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import select
 
-from qrowd.collection.database.schema import campaign, link, listed_person, worker
+from qrowd.collection.database.schema import link, listed_person, worker
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.submission import passed_here
 from qrowd.collection.people import entry, workers
@@ -62,7 +62,7 @@ class ChangeEntry(Act):
             raise RuleError("conflict", "this is how people come in already")
         if STRICTER[after.entry] > STRICTER[before.entry]:
             entry.end_sessions_without_link(work)
-        store_plan(work, after.text)
+        work.store_plan(after.text)
         return {"plan": {"entry": before.people.entry, "places": before.platform.places}}
 
     def _changed(self, plan: Plan) -> Plan:
@@ -71,7 +71,7 @@ class ChangeEntry(Act):
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
-        store_plan(work, _with(work.plan, **stored["plan"]).text)
+        work.store_plan(_with(work.plan, **stored["plan"]).text)
 
     def foretell(self, work: Work) -> Consequence:
         after, taken = self._changed(work.plan), entry.places_taken(work)
@@ -85,11 +85,6 @@ class ChangeEntry(Act):
 def _with(plan: Plan, entry: str, places: int) -> Plan:
     text = rewritten(plan.text, "people", {"entry": entry or None})
     return stored_plan(rewritten(text, "platform", {"places": places or None}))
-
-
-def store_plan(work: Work, text: str) -> None:
-    """Another text of the campaign's plan."""
-    work.update(campaign, campaign.c.id == work.campaign, plan=text)
 
 
 # --- the list and links ---------------------------------------------------------------------------

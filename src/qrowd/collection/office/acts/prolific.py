@@ -14,7 +14,6 @@ from sqlalchemy import select
 
 from qrowd.collection.database.schema import Submission, platform_call, study, submission
 from qrowd.collection.database.store import Work
-from qrowd.collection.office.acts.people import store_plan
 from qrowd.collection.people import entry
 from qrowd.collection.people.workers import worker_by_number
 from qrowd.collection.plan.platforms import provider_of
@@ -109,7 +108,7 @@ class MakeStudy(StudyAct):
         before, codes = _plan_before(work), contract.codes_of(work)
         listed = tuple(f"{outcome}={code}" for outcome, code in codes.items())
         text = rewritten(work.plan.text, "platform", {"codes": listed, "places": places})
-        store_plan(work, text)
+        work.store_plan(text)
         with_codes = replace(work, plan=stored_plan(text))
         address = contract.address_of(work, self.address)
         body = contract.study_body(with_codes, address, places)
@@ -149,7 +148,7 @@ def _forget_study(work: Work, stored: Stored) -> None:
         raise RuleError("conflict", "people have come by this study; it stays")
     work.delete(platform_call, work.own(platform_call))
     work.delete(study, work.own(study))
-    store_plan(work, rewritten(work.plan.text, "platform", stored["plan"]))
+    work.store_plan(rewritten(work.plan.text, "platform", stored["plan"]))
 
 
 def _refuse_few(work: Work, places: int) -> None:
@@ -193,7 +192,7 @@ class TakeStudy(StudyAct):
         places = int(body.get("total_available_places", 0))
         _refuse_few(work, places)
         codes = _codes_of(work, body)
-        store_plan(work, rewritten(work.plan.text, "platform", {"codes": codes, "places": places}))
+        work.store_plan(rewritten(work.plan.text, "platform", {"codes": codes, "places": places}))
         pay = work.plan.pay
         work.insert(
             study,
@@ -267,16 +266,14 @@ class RaisePlaces(StudyAct):
                 f"that {self.places} cannot be",
             )
         before = work.plan.platform.places
-        store_plan(work, rewritten(work.plan.text, "platform", {"places": self.places}))
+        work.store_plan(rewritten(work.plan.text, "platform", {"places": self.places}))
         call = calls.write(work, PLACES, body={"total_available_places": self.places})
         return {"calls": [call], "before": before}
 
     @staticmethod
     def undo(work: Work, stored: Stored) -> None:
         StudyAct.undo(work, stored)
-        store_plan(
-            work, rewritten(work.plan.text, "platform", {"places": stored["before"] or None})
-        )
+        work.store_plan(rewritten(work.plan.text, "platform", {"places": stored["before"] or None}))
 
     def foretell(self, work: Work) -> Consequence:
         of, pay = made_study(work), work.plan.pay
@@ -314,7 +311,7 @@ class TellDecisions(StudyAct):
         }
         before, wanted = work.plan.platform.places, submissions.places_wanted(work)
         if wanted > made_study(work).places and not _places_open(work):
-            store_plan(work, rewritten(work.plan.text, "platform", {"places": max(wanted, before)}))
+            work.store_plan(rewritten(work.plan.text, "platform", {"places": max(wanted, before)}))
             numbers.append(calls.write(work, PLACES, body={"total_available_places": wanted}))
             told["before"] = before
         if not numbers:
@@ -329,7 +326,7 @@ class TellDecisions(StudyAct):
         )
         if "before" in stored and not is_told:
             keys = {"places": stored["before"] or None}
-            store_plan(work, rewritten(work.plan.text, "platform", keys))
+            work.store_plan(rewritten(work.plan.text, "platform", keys))
 
     def foretell(self, work: Work) -> Consequence:
         decided = submissions.decisions(work)

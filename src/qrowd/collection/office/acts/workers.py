@@ -5,11 +5,11 @@ from __future__ import annotations
 from sqlalchemy import select
 
 from qrowd.collection.adjudication import appeals
-from qrowd.collection.database.schema import Assignment, Worker, assignment, place, worker
+from qrowd.collection.database.schema import Assignment, Worker, assignment, worker
 from qrowd.collection.database.states import OPEN, VALID, WORKER_STATES
 from qrowd.collection.database.store import Work
 from qrowd.collection.judging.assignments import move, undo_details
-from qrowd.collection.office.acts.batches import take_back
+from qrowd.collection.office.acts.batches import judged_again, take_back
 from qrowd.collection.people import workers
 from qrowd.collection.record.act import Act, Consequence, Details, Stored
 from qrowd.collection.record.details import Words, WorkerNumber, detail
@@ -106,12 +106,9 @@ class VoidAnswers(WorkerAct):
 
     def foretell(self, work: Work) -> Consequence:
         rows = _counting(work, self.worker)
-        held = (place.c.assignment_id.in_([row.id for row in rows])) & (place.c.held == 1)
-        sets = work.count(place, held)
-        cost = round(sets / work.plan.counted_per_hit * work.plan.pay_of("judge"))
         if not rows:
             return self.ask(work, "nothing")
-        again = Text("office.act.judged-again", n=sets)
+        again, cost = judged_again(work, rows)
         return self.ask(work, "batches", again, "paid", "goes-on", cost=cost, n=len(rows))
 
 
