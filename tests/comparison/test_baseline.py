@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -343,6 +344,7 @@ def test_a_page_has_what_moved_and_what_nobody_judged(
     topic, first = moved.columns["topic"][0], moved.columns["system"][0]
     behind = next(move for move in contrast.moved if (move["run"], move["topic"]) == (first, topic))
     assert behind["documents"][0]["document"] in moved.columns["documents"][0]
+    assert contrast.to_polars()["won"].dtype == pl.Int64  # a count, not 16.0
     assert tables[-1].columns == {
         "measure": NAMES,
         "pairs judged": list(contrast.labels_needed(0.02).values()),

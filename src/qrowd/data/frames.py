@@ -69,9 +69,10 @@ class Framed:
 
 
 def columns_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, Coded | Array]:
-    """Columns of rows that have the same keys: words, or numbers."""
+    """Columns of rows that have the same keys: words, or numbers; counts are whole ones."""
+    kinds = {str: object, int: np.int64}
     return {
-        name: np.array(values, object if isinstance(values[0], str) else np.float64)
+        name: np.array(values, kinds.get(type(values[0]), np.float64))
         for name, values in table_of(rows).items()
     }
 
