@@ -396,19 +396,13 @@ def _save_manifest(
     started: float,
 ) -> None:
     """Everything to repeat it."""
-    import hashlib
-
     from qrowd.io.atomic import write
+    from qrowd.io.provenance import checksum
     from qrowd.rendering import to_json
 
     versions: dict[str, set[str]] = {}
     for question, line in session.answers():
         versions.setdefault(question.judge.name, set()).add(line.get("version", ""))
-    files = {
-        name: hashlib.sha256(Path(name).read_bytes()).hexdigest()
-        for name in (pool, topics, *documents)
-        if Path(name).is_file()
-    }
     known = {prompt.hash: asdict(prompt) for prompt in (each.prompt for each in session.judges)}
     found = {
         "qrowd": q.__version__,
@@ -418,7 +412,7 @@ def _save_manifest(
         "judges": [_about(judge, versions) for judge in session.judges],
         "parameters": parameters,
         "prompts": known,
-        "files": files,
+        "files": dict(map(checksum, (pool, topics, *documents))),
         "spent": session.journal.spent,
         "missing": session.missing(),
     }
