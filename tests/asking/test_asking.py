@@ -618,6 +618,22 @@ def test_by_files(pool: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert manifest["judges"][0]["versions"] == ["", "made-1.0"]
 
 
+def test_the_manifest_knows_the_texts_of_a_folder(pool: Path) -> None:
+    (pool / "docs").mkdir()
+    for at in range(200):
+        (pool / "docs" / f"d{at:03}.txt").write_text(f"A text of number {at}.")
+    ask = line(pool, "--most", "0", "-q")
+    ask[ask.index("--documents") + 1] = str(pool / "docs")
+    known = []
+    for last in ("A text.", "Another one."):
+        (pool / "docs" / "d199.txt").write_text(last)
+        with serving(lambda body, n: grade(1)) as server:
+            main([*ask, "--endpoint", server.url])
+        known.append(json.loads((pool / "llm.manifest.json").read_text())["files"])
+    assert list(known[0]) == [str(pool / name) for name in ("pool.qrels", "topics.jsonl", "docs")]
+    assert known[0][str(pool / "docs")] != known[1][str(pool / "docs")]
+
+
 BAD_PROMPTS = {
     "no front matter": ("Hello", "a prompt begins with front matter"),
     "no document": ("+++\nscale=[0,1]\nanswer=['grade']\n+++\n{{ topic.query }}", "does not show"),

@@ -147,7 +147,7 @@ def test_a_backup_is_restored(judged: Site, tmp_path: Path) -> None:
 
 def test_machine_judges_come_in_and_never_count(judged: Site, tmp_path: Path) -> None:
     file = tmp_path / "machine.tsv"
-    rows = "".join(f"t{t}\td{t}-{d}\tjudge-1\t1\t0.5\t\n" for t in range(3) for d in range(7))
+    rows = "".join(f"t{t}\td{t}-{d}\tjudge-1\t1\t0.103\t\n" for t in range(3) for d in range(7))
     file.write_text(f"topic\tdoc\tassessor\tgrade\tseconds\ttime\n{rows}t9\tx\tjudge-1\t1\t\t\n")
     done = judged.work(import_judgements, file)
     assert (done.judgements, done.assessors, done.unknown) == (21, 1, 1)
@@ -157,6 +157,8 @@ def test_machine_judges_come_in_and_never_count(judged: Site, tmp_path: Path) ->
     crowd = q.read_judgements(tmp_path / "out" / "judgements.tsv")
     assert len(crowd) == 42 + 21
     assert "judge-1" in crowd.assessors
+    text = (tmp_path / "out" / "judgements.tsv").read_text()
+    assert text.count("\tjudge-1\t1\t0.103\t") == 21
 
 
 def test_a_machine_judges_in_parts_and_nothing_twice(site: Site, tmp_path: Path) -> None:

@@ -405,19 +405,13 @@ def _save_manifest(
     started: float,
 ) -> None:
     """Everything to repeat it."""
-    import hashlib
-
     from qrowd.io.atomic import write
+    from qrowd.io.provenance import checksum
     from qrowd.rendering import to_json
 
     versions: dict[str, set[str]] = {}
     for question, line in session.answers():
         versions.setdefault(question.judge.name, set()).add(line.get("version", ""))
-    files = {
-        name: hashlib.sha256(Path(name).read_bytes()).hexdigest()
-        for name in (pool, topics, *documents)
-        if Path(name).is_file()
-    }
     prompts = {prompt.hash: asdict(prompt) for prompt in (each.prompt for each in session.judges)}
     manifest = {
         "qrowd": q.__version__,
@@ -427,7 +421,7 @@ def _save_manifest(
         "judges": [_about(judge, versions) for judge in session.judges],
         "parameters": parameters,
         "prompts": prompts,
-        "files": files,
+        "files": dict(map(checksum, (pool, topics, *documents))),
         "spent": session.journal.spent,
         "missing": session.missing(),
     }

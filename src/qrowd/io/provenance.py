@@ -111,12 +111,12 @@ def with_files(merged: Merged, cut: int | None, **inputs: str | Sequence[str] | 
     files = dict(told.inputs)
     for name, paths in inputs.items():
         if paths:
-            sums = map(_checksum, [paths] if isinstance(paths, str) else paths)
+            sums = map(checksum, [paths] if isinstance(paths, str) else paths)
             files[name] = replace(files.get(name, Input()), files=dict(sums))
     return replace(merged, provenance=replace(told, inputs=files, cut=cut))
 
 
-def _checksum(path: str) -> tuple[str, str]:
+def checksum(path: str) -> tuple[str, str]:
     """The name as it was typed, and the file's sha256; of a folder or a pattern, that of what
     `sha256sum` lists. A pipe, whose name is another one each time, was read already.
     """
