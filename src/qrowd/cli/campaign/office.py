@@ -313,7 +313,9 @@ def links(
     with opened(database) as store, store.write(store.only(name)) as work:
         wanted = {"people": list(people), "days": days}
         number = audit.perform(work, user(), "make links", wanted)
-        made = entry.links_numbered(work, audit.details_numbered(work, number)["links"])
+        made = entry.links_numbered(
+            work, audit.details_of(audit.act_numbered(work, number))["links"]
+        )
         page = f"{address.rstrip('/')}/judge/{quote(work.name, safe='')}?link="
     links = [page + quote(text, safe="") for _, text in made]
     show_people({"person": [person for person, _ in made], "link": links}, output, as_json)

@@ -198,7 +198,7 @@ def _preview(store: Store, campaign: str, news: News | None, acts: list[Act]) ->
         if news is not None:
             calls.take_in(work, news)
         for act in acts:
-            work = work.as_stored()
+            work = calls.with_plan(work)
             try:
                 act.do(work)
             except RuleError as error:
@@ -207,7 +207,7 @@ def _preview(store: Store, campaign: str, news: News | None, acts: list[Act]) ->
                 problems.append(str(error))
             else:
                 possible.append(act)
-        lines = calls.requests_of(work.as_stored(), calls.calls_in(work, calls.WAITING))
+        lines = calls.requests_of(calls.with_plan(work), calls.calls_in(work, calls.WAITING))
         tried.rollback()
     return Preview(lines, possible, problems)
 
@@ -222,7 +222,7 @@ def _send(
         if news is not None:
             calls.take_in(work, news)
         for act in acts:
-            number = audit.perform(work.as_stored(), user(), act, sure=True)
+            number = audit.perform(calls.with_plan(work), user(), act, sure=True)
             undo = "" if act.final else "; what is not sent yet: `act --undo {number}`"
             say(f"act {number}: {act.name}{undo.format(number=number)}")
     return calls.send_all(store, campaign, client)

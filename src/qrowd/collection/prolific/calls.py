@@ -354,6 +354,11 @@ def send_all(store: Store, name: str | int, client: Client) -> Counter[str]:
                 return +tally
 
 
+def with_plan(work: Work) -> Work:
+    """The same transaction with the plan as it stands now, which an act in it may have changed."""
+    return work.as_stored()
+
+
 def _due(work: Work) -> list[KnownCall]:
     return [row for row in calls_in(work, WAITING) if row.next_at <= work.now]
 
