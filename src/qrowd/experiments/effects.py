@@ -127,12 +127,13 @@ def _singles(results: Results, inputs: Inputs, factor: str) -> Figure:
             level = {"runs": name, "measure": measure}.get(factor, "mean")
             own = dict(zip(inputs.crowd.assessors, values, strict=True))
             by_level.setdefault(level, []).append(own)
-    means = {
-        level: {name: float(np.mean([one[name] for one in several])) for name in several[0]}
-        for level, several in sorted(by_level.items())
-    }
+    means = {level: _mean(several) for level, several in sorted(by_level.items())}
     caption = f"Single assessors against gold, all topics; {results.book.caption}"
     return _dots(results.statistic, f"single-{factor}".rstrip("-"), means, caption)
+
+
+def _mean(several: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {name: float(np.mean([means[name] for means in several])) for name in several[0]}
 
 
 # --- lines ----------------------------------------------------------------------------------------
