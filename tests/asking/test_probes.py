@@ -47,7 +47,7 @@ def asked(tmp_path: Path, models: Sequence[str], prompt: str = "graded") -> Prob
 
     with serving(judge) as server, Journal(tmp_path / "j") as journal:
         session = Session(judges, made, journal)
-        session.ask(server.url, Limits(at_once=16))
+        session.ask(server.url, Limits(at_once=1))  # in order: judges draw from one generator
         save_probes(session, tmp_path / "probes.json")
     return read_probes(tmp_path / "probes.json")
 
