@@ -644,15 +644,13 @@ def people_who_leave_at_once(facts: Facts) -> Iterator[Cause]:
     if not surely_above(len(left), len(came), MOST):
         return
     asked = bool(facts.work.plan.people.consent)
-    where = Counter(
-        "terms"
-        if asked and not person.agreed
-        else "first-document"
-        if person.batches
-        else "instructions"
-        for person in left
-    )
-    [(place_left, _)] = where.most_common(1)
+
+    def last_seen(person: Arrival) -> str:
+        if asked and not person.agreed:
+            return "terms"
+        return "first-document" if person.batches else "instructions"
+
+    [(place_left, _)] = Counter(map(last_seen, left)).most_common(1)
     text = Text(
         "office.cause.leaving",
         k=len(left),
