@@ -96,7 +96,7 @@ class Caller:
     def count(self, limit: Limit, more: str = "") -> None:
         """Count one more, or refuse it."""
         self._refuse(limit, more)
-        self._add(limit, more)
+        self._count_one(limit, more)
 
     @contextmanager
     def wrong(self, limit: Limit, more: str = "") -> Iterator[None]:
@@ -106,10 +106,10 @@ class Caller:
             yield
         except RuleError as error:
             if error.code != "too-many":
-                self._add(limit, more)
+                self._count_one(limit, more)
             raise
 
-    def _add(self, limit: Limit, more: str) -> None:
+    def _count_one(self, limit: Limit, more: str) -> None:
         with self.store.transaction() as db:
             _add(db, self._name(limit, more), self.store.clock(), limit.seconds)
 
