@@ -404,20 +404,20 @@ def _save_manifest(
         for name in (pool, topics, *documents)
         if Path(name).is_file()
     }
-    prompts = {prompt.hash: asdict(prompt) for prompt in (each.prompt for each in session.judges)}
-    manifest = {
+    known = {prompt.hash: asdict(prompt) for prompt in (each.prompt for each in session.judges)}
+    found = {
         "qrowd": q.__version__,
         "written": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seconds": round(time.time() - started, 1),
         **about,
         "judges": [_about(judge, versions) for judge in session.judges],
         "parameters": parameters,
-        "prompts": prompts,
+        "prompts": known,
         "files": files,
         "spent": session.journal.spent,
         "missing": session.missing(),
     }
-    write(f"{stem}.manifest.json", to_json(manifest) + "\n")
+    write(f"{stem}.manifest.json", to_json(found) + "\n")
 
 
 def _about(judge: Judge, versions: dict[str, set[str]]) -> dict[str, Any]:
