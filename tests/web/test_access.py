@@ -486,3 +486,8 @@ def test_the_secret_is_made_once_and_only_its_owner_reads_it(
     assert (tmp_path / "secret.key").stat().st_mode & 0o777 == 0o600
     monkeypatch.setenv("QROWD_SECRET", "x" * 20)
     assert secret_of(tmp_path) == "x" * 20
+    monkeypatch.delenv("QROWD_SECRET")
+    for broken in (b"", b"\n", first[:8].encode(), b"\xff\x00"):
+        (tmp_path / "secret.key").write_bytes(broken)
+        with pytest.raises(UsageError, match=r"secret.key holds no secret; remove it"):
+            secret_of(tmp_path)

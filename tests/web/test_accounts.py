@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 from tests.web.office import Desk, words
 from tests.web.serving import API, Server
 
 from qrowd.cli.main import main
-from qrowd.collection.database.schema import account, token
+from qrowd.collection.database.schema import account, account_act, token
 from qrowd.errors import RuleError
 from qrowd.web import accounts
 from qrowd.web.access import OFFICE_COOKIE
@@ -117,6 +117,20 @@ def test_only_the_last_link_to_a_password_is_good(server: Server, ada: Desk) -> 
         accounts.reset_of(store, settings, third)
     with pytest.raises(RuleError, match="not good any more"):
         accounts.reset_of(store, settings, third[:-1])
+
+
+@pytest.mark.parametrize(("act", "login"), [("change password", "ada"), ("set password", "bob")])
+def test_a_link_made_after_a_backup_that_was_restored_opens_no_other_account(
+    server: Server, ada: Desk, act: str, login: str
+) -> None:
+    store = server.site.store
+    link = accounts.make_reset_link(store, server.settings, "bob", who="ada").partition("=")[2]
+    number = accounts.reset_of(store, server.settings, link).id
+    with store.transaction() as db:  # the link's act is gone, and its number is another's
+        own = account_act.c.id == number
+        db.execute(update(account_act).where(own).values(act=act, login=login))
+    with pytest.raises(RuleError, match="not good any more"):
+        accounts.reset_of(store, server.settings, link)
 
 
 def test_an_invitation_does_not_bring_back_who_was_removed(server: Server, ada: Desk) -> None:

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import json
 import lzma
+import shutil
 import socket
 import threading
 import time
@@ -194,6 +195,24 @@ def test_a_job_whose_process_died_is_taken_again_then_given_up(server: Server) -
         assert "died 3 times" in str(jobs.state_of(work, number).problem)
         with pytest.raises(RuleError, match="no such job"):
             jobs.state_of(work, number + 1)
+
+
+def test_pages_open_where_the_database_came_without_its_files(judged: Server) -> None:
+    organiser, folder = judged.token("organiser"), judged.settings.folder
+    run = "".join(f"t{t} Q0 d{t}-{d} {d} {9 - d} mine\n" for t in range(3) for d in range(5))
+    sent = {"file": ("mine.run", run)}
+    judged.client.post(f"{API}/runs", files=sent, headers=organiser)
+    for kind in ("quality", "systems"):
+        judged.client.post(f"{API}/results/{kind}", json={}, headers=organiser)
+        assert tasks.run_one(judged.site.store, folder)
+    office = desk(judged, "organiser")
+    pages = ["/quality", "/coverage", "/systems"]
+    before = [office.get(f"/campaigns/tiny{page}") for page in pages]
+    assert all("<svg" in page.text for page in before)
+    shutil.rmtree(folder / "files")
+    after = [office.get(f"/campaigns/tiny{page}") for page in pages]
+    assert [page.status_code for page in after] == [200, 200, 200]
+    assert "Work it out again" in words(after[0]), words(after[0])
 
 
 def test_a_long_job_is_begun_by_no_other_server(

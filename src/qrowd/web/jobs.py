@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, Connection, insert, or_, select, update
 
 from qrowd.collection.database.schema import Job, job
 from qrowd.collection.database.store import Store, Work, new_id
-from qrowd.errors import RuleError, StoreError
+from qrowd.errors import RuleError
 
 KINDS = ("decisions", "export", "merge", "next", "quality", "release", "systems")
 LEASE = 10 * 60_000
@@ -154,7 +154,7 @@ def kept(store: Store, number: int) -> Iterator[int]:
 
     def renew() -> None:
         while not over.wait(LEASE / 4000):
-            with suppress(StoreError):  # the database is away: it may be back the next time
+            with suppress(Exception):  # the database is away: it may be back the next time
                 _write(store, number, leased_until=store.clock() + LEASE)
 
     renewing = threading.Thread(target=renew, daemon=True)

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import os
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -94,13 +95,14 @@ def secret_of(folder: Path) -> str:
     if secret := secret_in(SECRET_VARIABLE):
         return secret
     path = folder / SECRET_FILE
-    try:
+    with suppress(FileExistsError):
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_text(encoding="ascii").strip()
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(secrets.token_hex(32) + "\n")
-    return path.read_text(encoding="ascii").strip()
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(32) + "\n")
+    secret = path.read_text(encoding="utf-8", errors="replace").strip()
+    if len(secret) < LEAST_SECRET:  # the disk was full when it was made: anybody could sign links
+        raise UsageError(f"{path} holds no secret; remove it, and a new one is made")
+    return secret
 
 
 def secret_in(variable: str) -> str:

@@ -119,8 +119,11 @@ def last_job(work: Work, kind: str) -> LastJob:
 
 
 def drawn(files: CampaignFiles, last: LastJob, *names: str) -> list[dict[str, Any]]:
-    """The pictures of a result: svg, alt, caption."""
-    pictures = {picture["file"]: picture for picture in (last.result or {}).get("pictures", ())}
+    """The pictures of a result: svg, alt, caption; not those whose file is not there, where the
+    database came alone to another folder.
+    """
+    told = (last.result or {}).get("pictures", ())
+    pictures = {each["file"]: each for each in told if (files.results / each["file"]).is_file()}
     return [
         {**pictures[file], "svg": _named(files, pictures[file])}
         for file in (f"{name}.svg" for name in names)
