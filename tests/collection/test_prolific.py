@@ -562,6 +562,19 @@ def test_who_was_paid_by_a_bonus_is_not_paid_for_the_same_again(
     assert settled(site) == 100
 
 
+def test_who_was_paid_by_hand_is_not_paid_for_the_same_again(
+    site: Site, platform: Platform, client: Client
+) -> None:
+    published(site, client)
+    site.whole(came(site, platform, 1))
+    leave(platform, 1)
+    site.work(audit.perform, "o", "settle", {}, sure=True)
+    sync(site, client)
+    with site.store.read("tiny") as work:
+        assert "approve" not in {row.kind for row in calls.calls_in(work, "done", "waiting")}
+    assert settled(site) == 100
+
+
 def test_two_submissions_of_one_person_are_one_debt(
     site: Site, platform: Platform, client: Client
 ) -> None:
