@@ -103,7 +103,7 @@ class Client:
         except ImportError:
             raise MissingExtraError.needed("calls to other servers", "serve") from None
         self.address, self.tries, self.seconds = address.rstrip("/") + "/", tries, seconds
-        self.wait = wait or threading.Event().wait
+        self.wait = wait or threading.Event().wait  # true: do not go on
         self.closed_until = 0.0  # on the monotonic clock: it asked to be left alone so long
         self.http = httpx.Client(headers=dict(headers), timeout=seconds, follow_redirects=False)
 
@@ -123,25 +123,30 @@ class Client:
 
     def _called(self, method: str, path: str, body: Mapping[str, Any] | None, tries: int) -> Any:
         problem: CallError = LaterError("it was not tried")
-        wait: float | None
-        left = self.closed_until - time.monotonic()
-        if left > 0:
-            raise LaterError(f"it asked to be left alone for {left:.0f} seconds more")
         for attempt in range(tries):
+            self._stay_away()
             try:
                 return self._once(method, path, body)
             except LaterError as error:
-                problem, wait = error, error.wait
-                if wait is not None and wait > LONGEST_WAIT:
-                    self.closed_until = time.monotonic() + wait
-                    raise
+                problem = error
+                if error.wait is not None:
+                    self.closed_until = time.monotonic() + error.wait
+                    continue
             except LostError as error:
                 if method != "GET":
                     raise
-                problem, wait = error, None
+                problem = error
             if attempt + 1 < tries:
-                self.wait(pause(attempt) if wait is None else wait)
+                self.wait(pause(attempt))
         raise problem
+
+    def _stay_away(self) -> None:
+        """Wait as long as the server asked for, whatever was to be called; an error where that is
+        too long, or where whoever waits is woken.
+        """
+        left = self.closed_until - time.monotonic()
+        if left > LONGEST_WAIT or (left > 0 and self.wait(left)):
+            raise LaterError(f"the server asked to be left alone for {left:.0f} seconds more")
 
     def _once(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
         import httpx

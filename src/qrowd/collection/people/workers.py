@@ -22,6 +22,7 @@ from qrowd.collection.database.schema import (
     consent,
     message,
     person,
+    study,
     total,
     visit,
     worker,
@@ -209,12 +210,16 @@ def listed(
 
 
 def visit_since(work: Work, worker_id: int) -> int | None:
-    """When the worker's last visit began; an address that is opened again is the same visit."""
+    """When the worker's last visit began; an address that is opened again is the same visit, and so
+    is any other that leads to a study, which takes each person once.
+    """
     mine = visit.c.worker_id == worker_id
     last = work.row(select(visit).where(mine).order_by(visit.c.id.desc()).limit(1), schema.Visit)
     if last is None or last.parameters == "{}":
         return None if last is None else last.at
     same = visit.c.parameters == last.parameters
+    if work.count(study, work.own(study)):
+        same = visit.c.parameters != "{}"
     return work.number(select(func.min(visit.c.at)).where(mine, same))
 
 

@@ -258,16 +258,14 @@ def _decide(work: Work, which: ColumnElement[bool]) -> list[Decision]:
     query = select(assignment).where(assignment.c.worker_id.in_(people))
     for batch in work.rows(query.order_by(assignment.c.id), Assignment):
         batches[batch.worker_id].append(batch)
-    sums = select(submission.c.worker_id, func.sum(submission.c.base + submission.c.bonuses))
-    sums = sums.where(submission.c.worker_id.in_(people)).group_by(submission.c.worker_id)
-    paid: dict[int, int] = dict(work.db.execute(sums).all())
+    paid = ledger.settled(work)
     amounts = {APPROVE: of.reward, SCREEN_OUT: of.screen_out, RETURN: 0}
     found = []
     for row in known(work, which):
         who = row.worker_id or 0
         kind = _decided(row, batches[who], of)
-        # who was paid by bonuses before (their time had run out, say) would be paid for the same
-        # work again: what is left goes the same way
+        # who was paid before (by a bonus when their time had run out, or by hand) would be paid for
+        # the same work again: what is left goes the same way
         if kind and paid.get(who, 0) > row.base and owed.get(who, 0) < amounts[kind]:
             kind = RETURN
         if kind:
