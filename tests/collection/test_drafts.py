@@ -250,7 +250,7 @@ def test_documents_and_gold_without_text(draft: Draft, paths: dict[str, Path]) -
         fill_in(draft, given_file("pool", "pool", paths["pool"]), "ann", 3)
     paths["pool"].write_text(rows.replace("t3\tt3-d1\n", ""), "utf-8")
     draft = answered(draft, paths, until="gold")
-    with pytest.raises(InputError, match=r"1 document \(t2-g1\) is of the gold"):
+    with pytest.raises(InputError, match=r"1 document \(t2-g1\) of the gold is not in"):
         fill_in(draft, given_file("gold", "gold", paths["gold"], source="chosen"), "ann", 3)
 
 
