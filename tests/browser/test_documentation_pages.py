@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -84,13 +83,9 @@ def test_axe_finds_nothing(address: str, page: Page) -> None:
 def test_search_finds_pages(opened: str, address: str, site: Path, page: Page) -> None:
     for words, place in SEARCHES.items():
         page.goto(address if opened == "served" else (site / "index.html").as_uri())
-        box, results = page.locator(".md-search__input"), page.locator(".md-search-result__item")
-        for patience in (5_000, 10_000, 20_000):  # typed again where the page did not listen yet
-            box.fill("")
-            box.fill(words)
-            with suppress(AssertionError):
-                expect(results.first).to_be_attached(timeout=patience)
-                break
+        page.wait_for_load_state("networkidle")
+        page.locator(".md-search__input").fill(words)
+        results = page.locator(".md-search-result__item")
         expect(results.first).to_be_attached()
         first = [results.nth(at).locator("a").first.get_attribute("href") for at in range(3)]
         assert any(place in (link or "") for link in first), (words, first)
