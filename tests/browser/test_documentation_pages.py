@@ -84,7 +84,8 @@ def test_search_finds_pages(opened: str, address: str, site: Path, page: Page) -
     for words, place in SEARCHES.items():
         page.goto(address if opened == "served" else (site / "index.html").as_uri())
         page.wait_for_load_state("networkidle")
-        page.locator(".md-search__input").fill(words)
+        page.locator(".md-search__input").click()
+        page.locator(".md-search__input").press_sequentially(words, delay=40)  # as people type
         results = page.locator(".md-search-result__item")
         expect(results.first).to_be_attached()
         first = [results.nth(at).locator("a").first.get_attribute("href") for at in range(3)]
