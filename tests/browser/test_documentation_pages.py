@@ -83,7 +83,7 @@ def test_axe_finds_nothing(address: str, page: Page) -> None:
 def test_search_finds_pages(opened: str, address: str, site: Path, page: Page) -> None:
     for words, place in SEARCHES.items():
         page.goto(address if opened == "served" else (site / "index.html").as_uri())
-        expect(page.locator(".md-search-result__meta")).to_have_text("Type to start searching")
+        page.wait_for_load_state("networkidle")
         page.locator(".md-search__input").click()
         page.locator(".md-search__input").press_sequentially(words, delay=40)  # as people type
         among_the_first = f'.md-search-result__item:nth-child(-n+3) a[href*="{place}"]'
