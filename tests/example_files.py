@@ -205,7 +205,7 @@ def _save_crowd(folder: Path) -> None:
     database = str(folder / "crowd.db")
     main(["campaign", "new", str(folder / "next.toml"), "-o", database])
     clock = Clock(1_800_000_000_000)
-    with open_store(database, clock=clock) as store:
+    with open_store(database, clock=clock, seed=1) as store:
         judge(store, clock, folder, "example", Crowd(robots=6))
     # and one in phases, which nobody has judged yet: `phases.db`
     phased = text.replace("[campaign]", '[campaign]\nmode = "hierarchy"', 1)

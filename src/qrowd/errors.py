@@ -54,7 +54,8 @@ class UnknownNameError(UsageError):
         listed = sorted(names)
         # names that differ by case are close
         folded = {candidate.lower(): candidate for candidate in (*listed, *others)}
-        matches = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=0.65)
+        near = 0.5 if len(name) < 4 else 0.65  # one letter of two may be wrong
+        matches = difflib.get_close_matches(name.lower(), folded, n=3, cutoff=near)
         close = " or ".join(folded[match] for match in matches)
         hint = f"did you mean {close}?" if close else f"known: {', '.join(listed)}"
         return cls(f"no {kind} {name!r}; {hint}")

@@ -93,7 +93,7 @@ def test_check_says_what_looking_again_costs(
     plan = plan.replace("[campaign]", '[campaign]\nmode = "hierarchy"')
     Path("plan.toml").write_text(plan)
     text = said(capsys, "check plan.toml")
-    assert "warning: batches are paid, but looking at own answers again is not" in text
+    assert "warning: batches are paid, but looking again at one's own answers is not" in text
     Path("plan.toml").write_text(plan.replace("[pay]", "[pay]\nreview = 0.25"))
     text = said(capsys, "check plan.toml")
     assert "warning: batches are paid" not in text
