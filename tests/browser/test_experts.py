@@ -112,8 +112,10 @@ def test_no_case_is_decided_before_its_document_is_in_its_place(
 ) -> None:
     page = browser.new_context().new_page()
     sign_in(page, disputed.address, "eve")
-    documents = "**/experts/reading?*"
+    # both from the beginning: a request could pass while the browser begins to hold them
+    documents, decisions = "**/experts/reading?*", "**/experts/pair"
     page.route(documents, lambda route: route.abort())
+    page.route(decisions, lambda route: route.fulfill(status=503, body="away"))
     page.goto(f"{disputed.address}/campaigns/try/experts/next")
     expect(page.locator(".page")).to_contain_text("cannot be loaded now")
     page.keyboard.press("2")
@@ -123,8 +125,6 @@ def test_no_case_is_decided_before_its_document_is_in_its_place(
     expect(page.locator('.case-bar [aria-disabled="true"]')).to_have_count(0)
     expect(page.locator("#unsent")).to_be_hidden()
     assert not page.locator(".tally").count()
-    decisions = "**/experts/pair"
-    page.route(decisions, lambda route: route.fulfill(status=503, body="away"))
     page.keyboard.press("2")
     expect(page.get_by_text("nothing was sent. Try again.")).to_be_visible()
     page.unroute(decisions)
