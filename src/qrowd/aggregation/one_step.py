@@ -406,9 +406,8 @@ class OneStep:
         away = (moved - believed[:, :, None]) * np.sqrt(self._unseen * (left / chance**2)[:, None])
         flat = away.reshape(len(away), -1)
         implied = flat @ flat.T
-        if is_linear(
-            measure
-        ):  # by the pairs that are open themselves, not by sampled ones for them
+        if is_linear(measure):
+            # by the pairs that are open themselves, not by sampled ones for them
             flat = (away * np.sqrt(left)[:, None]).reshape(len(away), -1)
             implied = flat @ flat.T + self._scored.spread(measure, self._mean)
         more = max(float(np.square(parts).sum() / max(np.trace(implied), 1e-300)), 1.0)

@@ -28,6 +28,7 @@ _SHOWN = 200  # letters of what a server says is wrong
 _IN_VAIN = 20  # questions without an answer, from the start or in a row: it is not up to them
 _LONGEST_PAUSE = 6  # tries after which pauses do not grow
 _SECRET = 12  # letters that a key has at least; shorter ones (EMPTY, ollama) stand for none
+_HIGHER = "with a higher limit the same command goes on from here"
 
 
 Progress = Callable[[int, int, float], None]  # questions done, missing of them, money
@@ -154,12 +155,12 @@ class Client:
         most, cap = self.limits.most, self.limits.cap
         while not self.stopped:
             if most is not None and self.journal.sent >= most:
-                self.stopped = f"{most} questions were asked (--most)"
+                self.stopped = f"{most} questions were asked (--most); {_HIGHER}"
             elif cap is None or self.journal.spent + self.journal.under_way + question.worst <= cap:
                 self.journal.reserve(question.key, question.worst)
                 return True
             elif self.journal.idle:
-                self.stopped = f"the next question could exceed the cap of {cap:g}"
+                self.stopped = f"the next question could exceed the cap of {cap:g}; {_HIGHER}"
             else:
                 self._freed.clear()
                 await self._freed.wait()

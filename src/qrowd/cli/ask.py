@@ -391,7 +391,7 @@ def _say_outcome(session: Session, stopped: str, cap: float | None) -> None:
     if journal.unpriced:
         say(f"note: {journal.unpriced} answers came without tokens: counted at their most")
     if stopped:
-        warn(f"{stopped}; with a higher limit the same command goes on from here")
+        warn(stopped)
 
 
 def _save_manifest(
