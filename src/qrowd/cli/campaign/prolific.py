@@ -203,7 +203,7 @@ def _preview(store: Store, campaign: str, news: News | None, acts: list[Act]) ->
         if news is not None:
             calls.take_in(work, news)
         for act in acts:
-            work = calls.with_plan(work)
+            work = work.as_stored()
             try:
                 act.do(work)
             except RuleError as error:
@@ -212,7 +212,7 @@ def _preview(store: Store, campaign: str, news: News | None, acts: list[Act]) ->
                 problems.append(str(error))
             else:
                 possible.append(act)
-        work = calls.with_plan(work)
+        work = work.as_stored()
         lines = calls.requests_of(work, calls.calls_in(work, calls.WAITING))
         doubts = calls.requests_of(work, calls.in_doubt(work))
         tried.rollback()
@@ -231,10 +231,10 @@ def _send(
         if news is not None:
             calls.take_in(work, news)
         for act in shown.acts:
-            number = audit.perform(calls.with_plan(work), user(), act, sure=True)
+            number = audit.perform(work.as_stored(), user(), act, sure=True)
             undo = "" if act.final else "; what is not sent yet: `act --undo {number}`"
             done.append(f"act {number}: {act.name}{undo.format(number=number)}")
-        work = calls.with_plan(work)
+        work = work.as_stored()
         more = [
             line
             for line in calls.requests_of(work, calls.calls_in(work, calls.WAITING))

@@ -358,11 +358,6 @@ def send_all(store: Store, name: str | int, client: Client) -> Counter[str]:
                 return +tally
 
 
-def with_plan(work: Work) -> Work:
-    """The same transaction with the plan as it stands now, which an act in it may have changed."""
-    return work.as_stored()
-
-
 def are_due(work: Work) -> bool:
     """Whether anything is to be sent now, or asked about."""
     return bool(_due(work) or in_doubt(work))
