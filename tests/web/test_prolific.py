@@ -190,16 +190,17 @@ def test_what_is_not_signed_is_not(hooked: tuple[Server, Platform, TestClient]) 
 # --- a server that has the token ------------------------------------------------------------------
 
 
+class Rounds(Event):
+    """Stops after some rounds."""
+
+    rounds = 0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.rounds += 1
+        return self.rounds > 3
+
+
 def test_the_server_asks_and_sends_by_itself(office: Server, platform: Platform) -> None:
-    class Rounds(Event):
-        """Stops after some rounds."""
-
-        rounds = 0
-
-        def wait(self, timeout: float | None = None) -> bool:
-            self.rounds += 1
-            return self.rounds > 3
-
     act(office, "make study", address="https://judge.example.org")
     tasks.tell_prolific(office.site.store, Rounds())
     assert len(platform.studies) == 1
@@ -209,13 +210,6 @@ def test_the_server_asks_and_sends_by_itself(office: Server, platform: Platform)
 
 
 def test_the_server_sends_nothing_in_another_currency(office: Server, platform: Platform) -> None:
-    class Rounds(Event):
-        rounds = 0
-
-        def wait(self, timeout: float | None = None) -> bool:
-            self.rounds += 1
-            return self.rounds > 3
-
     act(office, "make study", address="https://judge.example.org")
     platform.currency = "USD"
     tasks.tell_prolific(office.site.store, Rounds())
