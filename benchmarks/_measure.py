@@ -21,6 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from benchmarks import _results
 from benchmarks._benchmark import skip
 
 ROOT = Path(__file__).parents[1]
@@ -110,7 +111,9 @@ def alone(
     if done.returncode:
         lines = done.stderr.strip().splitlines() or [f"ended with {done.returncode}"]
         raise FailedError(lines[-1], done.returncode)
-    result: T = json.loads(done.stdout.splitlines()[-1])
+    answer = json.loads(done.stdout.splitlines()[-1])
+    _results.also(answer["loaded"])
+    result: T = answer["result"]
     return result
 
 
@@ -138,4 +141,5 @@ def command_spent(command: list[str], **how: Any) -> Spent:
 
 if __name__ == "__main__":
     work = getattr(importlib.import_module(sys.argv[1]), sys.argv[2])
-    print("\n" + json.dumps(work(*json.loads(sys.argv[3]))))
+    result = work(*json.loads(sys.argv[3]))
+    print("\n" + json.dumps({"result": result, "loaded": _results.loaded()}))

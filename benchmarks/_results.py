@@ -4,25 +4,26 @@
 name (one run is one file). A file has
 
     command, data, date, machine (cores, memory, Python)
-    sources  the files of qrowd and of the benchmarks that the run had loaded (but this one), with
-             hashes; empty if the run was before results were stored, and its tables were carried
-             over by hand
-    page     the page of docs/evidence on which its tables stand
+    sources  the files of qrowd and of the benchmarks that the run had loaded, in all its processes,
+             with hashes of what they do: comments, docstrings and layout do not count, and neither
+             do the two modules that print and keep tables
     tables   by name: columns, rows
 
-A table is called `NAME`, or `NAME.TABLE` where a file has several. A result is stale when one of
-its sources has changed since, or when it has none: `python -m benchmarks --stale` lists these.
+A table is called `NAME`, or `NAME.TABLE` where a file has several; its page is the one of
+docs/evidence that shows it. A result is stale when one of its sources has changed since: `python -m
+benchmarks --stale` lists these.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
 import platform
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -30,21 +31,23 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(__file__).parent / "results"
+PAGES = ROOT / "docs" / "evidence"
 OURS = ("src/qrowd", "benchmarks")
 BY_HAND = "recorded by hand from a run of that time, before results were stored"
+#: they print and keep tables, and no figure changes with them
+KEEPERS = ("benchmarks/_results.py", "benchmarks/_benchmark.py")
+_elsewhere: set[str] = set()  # what other processes of this run have loaded
 
 
 def store(name: str, command: str, data: str, tables: dict[str, tuple[Any, Any]]) -> Path:
     """Write what a run printed; the tables are columns and rows, by name."""
     path = FOLDER / f"{name}.json"
-    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     result = {
         "command": command,
         "data": data,
         "date": datetime.now(UTC).date().isoformat(),
         "machine": _machine(),
-        "page": before.get("page", name),
-        "sources": {str(file): _hash(ROOT / file) for file in _loaded()},
+        "sources": {file: _hash(ROOT / file) for file in sorted({*loaded(), *_elsewhere})},
         "tables": {key: {"columns": c, "rows": r} for key, (c, r) in tables.items()},
     }
     FOLDER.mkdir(exist_ok=True)
@@ -90,9 +93,21 @@ def names() -> list[str]:
     ]
 
 
+def shown() -> list[tuple[str, str]]:
+    """Each stored table that a page of the evidence shows, with the name of the page."""
+    return [
+        (name, path.stem)
+        for path in sorted(PAGES.glob("*.md"))
+        for name in re.findall(r"\{\{ table (\S+) \}\}", path.read_text(encoding="utf-8"))
+    ]
+
+
 def page_of(name: str) -> str:
     """The page on which a table stands."""
-    return str(_find(name)[0]["page"])
+    for table, page in shown():
+        if table == name:
+            return page
+    raise LookupError(f"no page of docs/evidence shows the table {name}")
 
 
 def anchor(name: str) -> str:
@@ -160,19 +175,44 @@ def _plain(text: str) -> str:
     return text.replace("**", "").strip()
 
 
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.exists() else ""
-
-
-def _loaded() -> list[Path]:
-    """Our files that this process has loaded."""
+def loaded() -> list[str]:
+    """Our files that this process has loaded, but for the keepers of tables."""
     files = {
         Path(file).resolve()
         for module in list(sys.modules.values())
-        if (file := getattr(module, "__file__", None)) and file != __file__
+        if (file := getattr(module, "__file__", None))
     }
-    inside = [file.relative_to(ROOT) for file in files if file.is_relative_to(ROOT)]
-    return sorted(file for file in inside if file.as_posix().startswith(OURS))
+    inside = {f.relative_to(ROOT).as_posix() for f in files if f.is_relative_to(ROOT)}
+    return sorted(f for f in inside if f.startswith(OURS) and f not in KEEPERS)
+
+
+def also(files: Iterable[str]) -> None:
+    """Note what another process of this run has loaded."""
+    _elsewhere.update(file for file in files if file not in KEEPERS)
+
+
+def also_all(*rooms: str) -> None:
+    """Note that this run starts commands or servers, which load what they need of these rooms."""
+    for room in rooms:
+        files = (ROOT / "src" / "qrowd" / room).rglob("*")
+        also(f.relative_to(ROOT).as_posix() for f in files if f.suffix in (".py", ".js", ".j2"))
+
+
+def _hash(path: Path) -> str:
+    """Of what a file does: of Python without comments, docstrings and layout, else of its bytes."""
+    if not path.exists():
+        return ""
+    content = path.read_bytes()
+    if path.suffix == ".py":
+        tree = ast.parse(content)
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+                and ast.get_docstring(node, clean=False) is not None
+            ):
+                del node.body[0]
+        content = ast.unparse(tree).encode()
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _machine() -> str:
@@ -184,7 +224,6 @@ def slugs(titles: Sequence[str]) -> list[str]:
     """A short name for each table of a run: its title, or its number."""
     made: list[str] = []
     for number, title in enumerate(titles, start=1):
-        words = re.findall(r"[a-z0-9]+", title.lower())[:5]
-        slug = "-".join(words)
+        slug = "-".join(re.findall(r"[a-z0-9]+", title.lower())[:8])
         made.append(slug if slug and slug not in made else str(number))
     return made

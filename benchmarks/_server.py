@@ -24,6 +24,7 @@ from urllib.parse import urlencode, urlsplit
 
 import psutil
 
+from benchmarks import _results
 from benchmarks._benchmark import need
 
 IDLE = 3.0  # seconds; the server closes connections that nobody has used for five
@@ -114,6 +115,7 @@ class Server(Program):
     options: tuple[str, ...] = ()
 
     def command(self) -> list[str]:
+        _results.also_all("collection", "web")
         command = [sys.executable, "-m", "qrowd", "serve", str(self.folder)]
         command += ["--port", str(self.port), "--database", self.database]
         return [*command, "--processes", str(self.processes), *self.options]

@@ -43,6 +43,7 @@ from tests.asking.judge_server import (
 from tests.asking.made_judges import OF_ONE, OF_TWO, collection, judged, mostly_honest, preferred
 
 import qrowd as q
+from benchmarks import _results
 from benchmarks._benchmark import Table, run
 from qrowd.asking.journal import Journal
 
@@ -179,6 +180,7 @@ def _families(crowds: int) -> None:
 
 
 def main(options: Options) -> None:
+    _results.also_all("asking", "cli")
     table = Table("what", "figure", title="Asking machine judges")
     ours, theirs = get_context("spawn").Pipe()
     server = get_context("spawn").Process(target=_serve, args=(theirs,), daemon=True)

@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import _results
 from benchmarks._benchmark import Table, run
 from qrowd.experiments import run as experiment
 from qrowd.experiments.plan import read_plan
@@ -50,6 +51,7 @@ SHORT = Options(kills=1, documents=20, largest=4, each=2)
 
 
 def main(options: Options) -> None:
+    _results.also_all("experiments", "cli")
     sizes = list(range(2, options.largest + 1))
     text = PLAN.format(documents=options.documents, sizes=sizes, each=options.each)
     with tempfile.TemporaryDirectory() as name:

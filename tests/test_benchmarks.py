@@ -7,8 +7,13 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from benchmarks import _results
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[1]
 MODULE = """
@@ -88,3 +93,36 @@ def test_what_is_absent_is_skipped() -> None:
     part = ended("attempt(partial(need, None, 'no peer'))\nTable('a', 'b').row('x', 1)")
     assert part.returncode == 0
     assert part.stdout.endswith("skipped in part: no peer\n")
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Results in a folder of their own, of a run that loads one file; the file."""
+    source = tmp_path / "src" / "qrowd" / "counting.py"
+    source.parent.mkdir(parents=True)
+    source.write_text('"""Counts."""\n\ndef count():\n    """Two."""\n    return 2\n')
+    monkeypatch.setattr(_results, "ROOT", tmp_path)
+    monkeypatch.setattr(_results, "FOLDER", tmp_path)
+    monkeypatch.setattr(_results, "_elsewhere", set())
+    _results.also_all("")
+    tables = {"1": (["crowd", "right"], [["rte", ".9"], ["dl21", ".7"]])}
+    _results.store("counted", "python -m benchmarks.counted", "simulated", tables)
+    _results._read.cache_clear()
+    yield source
+    _results._read.cache_clear()
+
+
+def test_a_stored_result(kept: Path) -> None:
+    assert _results.names() == ["counted"]
+    assert _results.cell("counted", "dl21", "right") == ".7"
+    assert "`python -m benchmarks.counted` · simulated · 20" in _results.markdown("counted")
+
+
+def test_a_result_is_stale_when_its_source_does_something_else(kept: Path) -> None:
+    assert list(_results.stale()) == []
+    kept.write_text('"""It counts."""\n\ndef count():  # why two\n\n    return 2\n')
+    assert list(_results.stale()) == []
+    kept.write_text("def count():\n    return 3\n")
+    (line,) = _results.stale()
+    assert "src/qrowd/counting.py" in line
+    assert line.endswith("python -m benchmarks.counted")
