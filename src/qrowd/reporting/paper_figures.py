@@ -19,7 +19,7 @@ from qrowd.reporting.drawing import DASHED, INK, SERIES, colour_of, drawn, panel
 from qrowd.reporting.figures import assessors, skilled
 from qrowd.reporting.parts import Figure
 
-CLOUDS, CLOUD_DRAWS, HYPER_DRAWS = 16, 300, 200
+CLOUDS, CLOUD_DRAWS, HYPER_DRAWS = 16, 120, 200
 _TRACE, _BINS = 400, 20
 _THIN = {**DASHED, "linewidth": 0.8}
 _NAMES = {"inner": "two relevant documents", "outer": "a relevant and another"}
