@@ -111,7 +111,7 @@ def _command(
 
 def _troubles(at_once: list[str]) -> None:
     """How each pair ends; the answer, or why there is none."""
-    table = Table("what the server does", "asked", "ends as", title="Every pair ends")
+    table = Table("what the server does", "asked", "ends as", title="Troubles")
     names = {f"d{at}": name for at, name in enumerate(TROUBLES)}
     limits = ["--tries", str(TRIES), "--seconds", str(SECONDS), "--model", "troubles"]
     with tempfile.TemporaryDirectory() as path:
@@ -131,7 +131,7 @@ def _troubles(at_once: list[str]) -> None:
 
 def _made_judges(at_once: list[str], probes: int) -> None:
     """For what each made judge is named."""
-    table = Table("prompt", "made judge", "falls for", title=f"Made judges, {probes} probes a kind")
+    table = Table("prompt", "made judge", "falls for", title="Made judges")
     pairs, topics, documents = collection()
     queries = {name: topics[name].query for name in topics.index}
     texts = {name: documents[name].text for name in documents.index}
@@ -151,8 +151,13 @@ def _made_judges(at_once: list[str], probes: int) -> None:
 
 def _families(crowds: int) -> None:
     """How often a judge is named who favours its own family's runs, and one who does not."""
-    title = f"Own family, {crowds} pairs of judges"
-    table = Table("judge", "surely favours its own", "order of systems surely another", title=title)
+    columns = (
+        "judge",
+        "pairs of judges",
+        "surely favours its own",
+        "order of systems surely another",
+    )
+    table = Table(*columns, title="Own family")
     families = {"run01": "a", "run02": "a"}
     for called, favour in (("errs at random", 0.0), ("calls a quarter of its own relevant", 0.25)):
         own, order = 0, 0
@@ -176,12 +181,12 @@ def _families(crowds: int) -> None:
             found = q.judges(judgements, few, made.runs, families=families, against="b")
             own += bool(found["own_low"][0] > 0)
             order += bool(found["more_tau_ap_low"][0] > 0 or found["more_tau_ap_high"][0] < 0)
-        table.row(called, f"{own / crowds:.1%}", f"{order / crowds:.1%}")
+        table.row(called, crowds, f"{own / crowds:.1%}", f"{order / crowds:.1%}")
 
 
 def main(options: Options) -> None:
     _results.also_all("asking", "cli")
-    table = Table("what", "figure", title="Asking machine judges")
+    table = Table("what", "figure", title="Questions")
     ours, theirs = get_context("spawn").Pipe()
     server = get_context("spawn").Process(target=_serve, args=(theirs,), daemon=True)
     server.start()

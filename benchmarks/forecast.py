@@ -71,7 +71,8 @@ def material(options: Options) -> CampaignRows:
 def main(options: Options) -> None:
     logging.disable(logging.INFO)
     plan, rows = parse_plan(PLAN), material(options)
-    money = Table("crowd", "forecast by", "EUR", "interval", "upper / lower", "campaigns", "inside")
+    columns = ("crowd", "forecast by", "EUR", "interval", "upper / lower", "campaigns", "inside")
+    money = Table(*columns, title="Each crowd")
     costs: dict[str, list[float]] = {}
     spends: dict[tuple[str, str], Spend] = {}
     for crowd in options.crowds:
@@ -99,7 +100,7 @@ def main(options: Options) -> None:
     print("\nWhat the campaigns cost, EUR, from the cheapest on:\n")
     for crowd, each in costs.items():
         print(f"- {crowd}: {', '.join(f'{cost / 100:.2f}' for cost in sorted(each))}")
-    whole = Table("forecast by", "campaigns", "inside", "share")
+    whole = Table("forecast by", "campaigns", "inside", "share", title="All crowds")
     for by in ("numbers", "robots"):
         number = sum(inside(spends[crowd, by], each) for crowd, each in costs.items())
         total = sum(map(len, costs.values()))

@@ -277,8 +277,9 @@ def shape_of(
 
 def by_shape(options: Options) -> None:
     """The table of shapes."""
-    names = (*SHAPE, "all, 95 % interval", "`campaign check`")
-    table = Table("pool", *names, title=f"{options.batches:,} batches of each pool: AUC")
+    names = (*SHAPE, "all, 95 % interval", "`campaign check` says")
+    print(f"\nAreas under the curve, of {options.batches:,} batches of each pool:")
+    table = Table("pool", *names, title="Shape")
     for name, pool in islice(POOLS.items(), options.pools):
         seen = seen_in_campaigns(pool, options.batches, options.way)
         cell = {
@@ -523,8 +524,10 @@ def by_replies(options: Options) -> None:
         label(store, seen)
         store.engine.dispose()
     gold = sum(shown.gold for shown in seen)
-    title = f"{replies:,} replies, {len(seen):,} sets shown, {gold:,} of them gold"
-    table = Table("what the classifier knows", "AUC", "95 % interval", title=title)
+    table = Table("what was learnt from", "replies", "sets", "check sets", title="Seen")
+    table.row(f"{options.workers} workers", f"{replies:,}", f"{len(seen):,}", f"{gold:,}")
+    names = ("what the classifier knows", "AUC", "95 % interval over workers")
+    table = Table(*names, title="Replies")
     for part, columns in PARTS.items():
         mean, low, high = area(
             cells(seen, columns, halves_of_workers_and_sets(seen)), options.resamples

@@ -186,14 +186,19 @@ def main(options: Options) -> None:
         "strength",
         "campaign",
         "missed",
-        "against even",
+        "missed, against even",
         "accuracy",
-        "against even",
+        "accuracy, against even",
         "experts, minutes",
         "EUR",
         "looked at again, changed",
         "topics that tell",
-        optional=("against even", "looked at again, changed", "topics that tell"),
+        optional=(
+            "missed, against even",
+            "accuracy, against even",
+            "looked at again, changed",
+            "topics that tell",
+        ),
         title=f"{options.repetitions} repetitions of {number} documents, {options.robots} robots "
         f"({options.crowd}), budget {number * EACH / 10:g} EUR",
     )

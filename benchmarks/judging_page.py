@@ -6,7 +6,7 @@ stamp to the mark that the page sets when the next document is in its place, and
 after it, when it has been painted; the CPU time of the page's thread for a document; and, at three
 moments, the page's memory after its rubbish was collected, its nodes and its listeners. Second
 table: what an expert does for a case, and how soon the next one stands. Clock times mean little on
-a busy machine, whose load the title says; CPU, memory and actions mean the same.
+a busy machine, whose load is printed; CPU, memory and actions mean the same.
 """
 
 from __future__ import annotations
@@ -116,14 +116,14 @@ def judge(page: Page, options: Options) -> None:
         times.append([*page.evaluate("window.found"), spent() - before])
     shown, painted, cpu = np.array(times).T
     third = max(1, len(cpu) // 3)
-    title = f"{options.documents} documents by keyboard, {load()}"
-    table = Table("key to next document", "median", "p95", "worst", title=title)
+    print(f"\n{options.documents} documents by keyboard, {load()}:")
+    table = Table("key to next document", "median", "p95", "worst", title="Next document")
     for name, values in (("in its place", shown), ("painted", painted)):
         figures = (np.median(values), np.quantile(values, 0.95), values.max())
         table.row(name, *(f"{figure:.0f} ms" for figure in figures))
-    table = Table("CPU for a document", "first third", "last third")
+    table = Table("CPU for a document", "first third", "last third", title="CPU")
     table.row("page's thread", *(f"{part.mean():.0f} ms" for part in (cpu[:third], cpu[-third:])))
-    table = Table("after documents", "memory", "nodes", "listeners")
+    table = Table("after documents", "memory", "nodes", "listeners", title="Memory")
     for at, values in moments:
         memory = f"{values['JSHeapUsedSize'] / 2**20:.1f} MB"
         table.row(str(at), memory, f"{values['Nodes']:.0f}", f"{values['JSEventListeners']:.0f}")
@@ -215,11 +215,11 @@ def decide(page: Page, cases: int) -> None:
                 break
             kind = "somebody differs"
         keys[kind].append(pressed)
-    title = f"{cases} cases of an expert by keyboard, {load()}"
-    table = Table("case", "cases", "keys for each", title=title)
+    print(f"\n{cases} cases of an expert by keyboard, {load()}:")
+    table = Table("case", "cases", "keys for each", title="Cases")
     for kind, counts in sorted(keys.items()):
         table.row(kind, str(len(counts)), f"{np.mean(counts):.1f}")
-    table = Table("key to next case", "median", "p95")
+    table = Table("key to next case", "median", "p95", title="Next case")
     figures = (np.median(times), np.quantile(times, 0.95)) if times else (0, 0)
     table.row("in its place", *(f"{figure:.0f} ms" for figure in figures))
 

