@@ -7,13 +7,13 @@ Each set is merged without gold, and with the gold of a random half of its topic
 its pairs, where there is one topic only); what was given is never scored. Every registered method
 that needs no text and no runs takes part with its defaults, some with one option, and nothing is
 tuned. Log loss is that of `score`, in which one certain and wrong pair costs 34.5. Seconds are CPU
-seconds of the fit. Below each table stand the standard errors, over topics, of the best method's
-figures, and of its lead over the majority vote.
+seconds of the fit. The last table has standard errors over topics (of one topic, over its pairs)
+of the accuracy of our best method, and of its lead over the majority vote.
 
 `QROWD_DATA` names the folder of the sets, `QROWD_PEERS` an interpreter that has crowd-kit 1.4.2. A
 fit of crowd-kit is a process of its own that ends after `--cap` seconds of CPU, `--jobs` of them at
 a time beside ours; what it fails with stands in its row. Rows are told on stderr as they come, a
-table is printed as soon as it is complete, and at the end the sets side by side.
+table is printed as soon as it is complete, and then the sets side by side.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from benchmarks._data import CROWDS, binary_crowd, present
 from benchmarks._measure import PEERS, FailedError, alone, peers_have, timed
 from benchmarks._peers import probabilities
 from qrowd import registry
-from qrowd.comparison.label_measures import CLIP
 from qrowd.comparison.labels import LabelScores, score_labels
 from qrowd.comparison.significance import jackknife_error
 from qrowd.data.arrays import Floats
@@ -45,7 +44,7 @@ MEASURES = ("accuracy", "auc", "log_loss", "precision", "recall", "specificity")
 TITLES = {
     "accuracy": "Accuracy",
     "auc": "Area under the ROC curve",
-    "log_loss": f"Log loss (clipped at {CLIP:g})",
+    "log_loss": "Log loss",
 }
 NO_GOLD, HALF = "without gold", "half of the gold given"
 OPTIONS = (
@@ -128,8 +127,9 @@ class Task:
 
 
 def main(options: Options) -> None:
-    """Print two tables for each set, then all sets side by side."""
+    """Print what the sets are, two tables for each, then all sets side by side."""
     names = present(options.sets)
+    crowds(names)
     rows: dict[tuple[str, str], list[Row]] = {}
     with ThreadPoolExecutor(options.jobs) as pool:
         waiting = [
@@ -138,11 +138,10 @@ def main(options: Options) -> None:
             for task in _tasks(name, options.cap)
         ]
         for name, task, theirs in waiting:
-            if task.known is None:
-                print(f"\n{_head(name, task)}")
             rows[name, task.title] = _rows(task, theirs, options)
             _printed(name, task, rows[name, task.title])
     _side_by_side(rows)
+    _errors(rows)
 
 
 def _tasks(name: str, cap: int) -> Iterator[Task]:
@@ -152,14 +151,17 @@ def _tasks(name: str, cap: int) -> Iterator[Task]:
     yield Task(judgements, gold, half(gold), cap)
 
 
-def _head(name: str, task: Task) -> str:
-    relevant, gold_relevant = CROWDS[name]
-    levels = f"judgements from {relevant} on, gold from {gold_relevant} on"
-    share = float((task.gold.grade == 1).mean())
-    return (
-        f"### {name}\n\n{task.judgements}; gold for {len(task.gold):,} of the pairs, {share:.0%} "
-        f"relevant ({levels})\n"
-    )
+def crowds(names: list[str]) -> None:
+    """What the sets are."""
+    columns = ("crowd", "topics", "pairs", "judgements", "assessors", "gold pairs", "relevant")
+    table = Table(*columns, "relevant from grade, judgements", "gold", title="The crowds")
+    for name in names:
+        judgements, gold = binary_crowd(name)
+        gold = gold.select(judgements.pairs.locate(gold.pairs) >= 0)
+        topics, pairs = len(judgements.topics), len(judgements.pairs)
+        sizes = (topics, pairs, len(judgements), len(judgements.assessors), len(gold))
+        share = float((gold.grade == 1).mean())
+        table.row(name, *(f"{size:,}" for size in sizes), f"{share:.0%}", *CROWDS[name])
 
 
 def half(gold: q.Qrels) -> q.Qrels:
@@ -174,21 +176,12 @@ def half(gold: q.Qrels) -> q.Qrels:
     )
 
 
-def errors(rows: list[Row]) -> str:
-    """Standard errors over topics: of the best method's accuracy, and of its lead over the vote."""
-    scored = {row.method: row.scores for row in rows if row.scores}
-    best, vote = next(iter(scored)), scored["`mv`"]
-    if len(vote.topics) < 2:
-        return "one topic: no standard errors over topics\n"
+def error_of_lead(best: LabelScores, vote: LabelScores) -> float:
+    """The standard error, over topics, of how much more accurate one is."""
     used = vote.pairs_by_topic > 0
     size = vote.pairs_by_topic[used]
-    own = scored[best].by_topic["accuracy"][used] * scored[best].pairs_by_topic[used]
-    lead = own - vote.by_topic["accuracy"][used] * size
-    without = (lead.sum() - lead) / (size.sum() - size)
-    return (
-        f"s.e. over {used.sum()} topics: accuracy of {best} {scored[best].errors['accuracy']:.4f}; "
-        f"its lead over `mv` {lead.sum() / size.sum():+.4f} (s.e. {jackknife_error(without):.4f})\n"
-    )
+    more = (best.by_topic["accuracy"][used] - vote.by_topic["accuracy"][used]) * size
+    return jackknife_error((more.sum() - more) / (size.sum() - size))
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -200,12 +193,11 @@ def _rows(task: Task, theirs: list[Future[Row]], options: Options) -> list[Row]:
 
 
 def _printed(name: str, task: Task, rows: list[Row]) -> None:
-    """The table of a set, and its standard errors."""
+    """The table of a set."""
     columns = [measure.replace("_", " ") for measure in MEASURES]
-    table = Table("method", *columns, "seconds", title=f"#### {name}, {task.title}")
+    table = Table("method", *columns, "seconds", title=f"{name}, {task.title}")
     for row in rows:
         table.row(*row.cells, complete=row.scores is not None)
-    print(f"\n{errors(rows)}")
 
 
 def _told(row: Row) -> Row:
@@ -222,7 +214,7 @@ def _side_by_side(rows: dict[tuple[str, str], list[Row]]) -> None:
     for title in (NO_GOLD, HALF):
         by_set = {name: own for (name, when), own in rows.items() if when == title}
         for measure, heading in TITLES.items():
-            table = Table("method", *by_set, title=f"## {heading}, {title}")
+            table = Table("method", *by_set, title=f"{heading}, {title}")
             _compare(table, measure, list(by_set.values()))
 
 
@@ -243,6 +235,24 @@ def _compare(table: Table, measure: str, sets: list[list[Row]]) -> None:
             text = f"{column[method]:.3f}" if method in column else "–"
             cells.append(f"**{text}**" if column.get(method) == least else text)
         table.row(method, *cells, complete=not method.startswith("crowd-kit"))
+
+
+def _errors(rows: dict[tuple[str, str], list[Row]]) -> None:
+    """Standard errors of the best method's accuracy, and of its lead over the vote."""
+    columns = ("crowd", "gold", "pairs scored", "topics", "our best method", "accuracy", "s.e.")
+    more = ("lead over `mv`", "s.e. of the lead")
+    table = Table(*columns, *more, title="Standard errors", optional=("s.e. of the lead",))
+    for (name, when), own in rows.items():
+        scored = {row.method: row.scores for row in own if row.scores}
+        method, best = next(iter(scored.items()))
+        ahead, error = best["accuracy"] - scored["`mv`"]["accuracy"], "-"
+        topics, own_error = int((best.pairs_by_topic > 0).sum()), best.errors["accuracy"]
+        if topics > 1:
+            error = f"{error_of_lead(best, scored['`mv`']):.3f}"
+        else:
+            own_error = float(np.sqrt(best["accuracy"] * (1 - best["accuracy"]) / len(best)))
+        figures = f"{best['accuracy']:.3f}", f"{own_error:.3f}", f"{ahead:+.3f}", error
+        table.row(name, when, f"{len(best):,}", topics, method, *figures)
 
 
 # --- ours -----------------------------------------------------------------------------------------
@@ -276,15 +286,11 @@ def _few() -> q.Judgements:
 def _peers(task: Task, options: Options) -> tuple[str, ...]:
     if not peers_have("crowdkit"):
         return ()
-    if task.known is None:
-        return options.peers
-    return tuple(dict.fromkeys(PEERS_WITH_GOLD + options.peers))
+    return options.peers if task.known is None else PEERS_WITH_GOLD
 
 
 def _theirs(name: str, task: Task) -> Row:
     title = "crowd-kit " + name.replace(":", ", ")
-    if task.known is not None and name not in PEERS_WITH_GOLD:
-        return Row(title, None, note="takes no gold")
     with tempfile.TemporaryDirectory() as folder:
         _hand_over(Path(folder), task)
         try:
