@@ -72,7 +72,7 @@ def main(options: Options) -> None:
     logging.disable(logging.INFO)
     plan, rows = parse_plan(PLAN), material(options)
     columns = ("crowd", "forecast by", "EUR", "interval", "upper / lower", "campaigns", "inside")
-    money = Table(*columns, title="Each crowd")
+    money = Table(*columns, optional=columns[2:5])
     costs: dict[str, list[float]] = {}
     spends: dict[tuple[str, str], Spend] = {}
     for crowd in options.crowds:
@@ -97,14 +97,13 @@ def main(options: Options) -> None:
                     len(costs[crowd]),
                     inside(spend, costs[crowd]),
                 )
-    print("\nWhat the campaigns cost, EUR, from the cheapest on:\n")
-    for crowd, each in costs.items():
-        print(f"- {crowd}: {', '.join(f'{cost / 100:.2f}' for cost in sorted(each))}")
-    whole = Table("forecast by", "campaigns", "inside", "share", title="All crowds")
     for by in ("numbers", "robots"):
         number = sum(inside(spends[crowd, by], each) for crowd, each in costs.items())
         total = sum(map(len, costs.values()))
-        whole.row(by, total, number, f"{number / total:.0%}")
+        money.row("all", by, "", "", "", total, f"{number} ({number / total:.0%})")
+    print("\nWhat the campaigns cost, EUR, from the cheapest on:\n")
+    for crowd, each in costs.items():
+        print(f"- {crowd}: {', '.join(f'{cost / 100:.2f}' for cost in sorted(each))}")
 
 
 def inside(spend: Spend, costs: Sequence[float]) -> int:

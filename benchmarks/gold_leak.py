@@ -524,8 +524,7 @@ def by_replies(options: Options) -> None:
         label(store, seen)
         store.engine.dispose()
     gold = sum(shown.gold for shown in seen)
-    table = Table("what was learnt from", "replies", "sets", "check sets", title="Seen")
-    table.row(f"{options.workers} workers", f"{replies:,}", f"{len(seen):,}", f"{gold:,}")
+    print(f"\n{replies:,} replies, {len(seen):,} sets shown, {gold:,} of them gold:")
     names = ("what the classifier knows", "AUC", "95 % interval over workers")
     table = Table(*names, title="Replies")
     for part, columns in PARTS.items():

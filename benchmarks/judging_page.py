@@ -3,10 +3,10 @@
 `python -m benchmarks.judging_page [--documents 300] [--pace 1] [--cases 40]` needs playwright and
 Chromium. A robot presses keys at a person's pace. First table: seconds from the key's own time
 stamp to the mark that the page sets when the next document is in its place, and to the second frame
-after it, when it has been painted; the CPU time of the page's thread for a document; and, at three
-moments, the page's memory after its rubbish was collected, its nodes and its listeners. Second
-table: what an expert does for a case, and how soon the next one stands. Clock times mean little on
-a busy machine, whose load is printed; CPU, memory and actions mean the same.
+after it, when it has been painted; the CPU time of the page's thread for a document; and, at the
+end of each third, the page's memory after its rubbish was collected, its nodes and its listeners.
+Second table: what an expert does for a case, and how soon the next one stands. Clock times mean
+little on a busy machine, whose load is printed; CPU, memory and actions mean the same.
 """
 
 from __future__ import annotations
@@ -96,37 +96,44 @@ def judge(page: Page, options: Options) -> None:
     """Press keys, and print what the page says of itself."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
-    spent, times, moments = cpu_of(page), [], []
-
-    def weigh(at: int) -> None:
-        session.send("HeapProfiler.collectGarbage")
-        metrics = session.send("Performance.getMetrics")["metrics"]
-        values = {metric["name"]: metric["value"] for metric in metrics}
-        moments.append((at, values))
-
-    marks = {0, options.documents // 2, options.documents - 2}
+    spent, times, weights = cpu_of(page), [], []
+    thirds = np.array_split(np.arange(options.documents - 1), 3)
+    ends = {part[-1] for part in thirds}
     for at in range(options.documents - 1):
         page.wait_for_timeout(1000 * options.pace)
-        if at in marks:
-            weigh(at)
+        if at in ends:
+            session.send("HeapProfiler.collectGarbage")
+            metrics = session.send("Performance.getMetrics")["metrics"]
+            weights.append({metric["name"]: metric["value"] for metric in metrics})
         page.evaluate("window.found = null")
         before = spent()
         page.keyboard.press(str(at % 3))
         page.wait_for_function("() => window.found !== null", timeout=60_000)
         times.append([*page.evaluate("window.found"), spent() - before])
-    shown, painted, cpu = np.array(times).T
-    third = max(1, len(cpu) // 3)
     print(f"\n{options.documents} documents by keyboard, {load()}:")
-    table = Table("key to next document", "median", "p95", "worst", title="Next document")
-    for name, values in (("in its place", shown), ("painted", painted)):
-        figures = (np.median(values), np.quantile(values, 0.95), values.max())
-        table.row(name, *(f"{figure:.0f} ms" for figure in figures))
-    table = Table("CPU for a document", "first third", "last third", title="CPU")
-    table.row("page's thread", *(f"{part.mean():.0f} ms" for part in (cpu[:third], cpu[-third:])))
-    table = Table("after documents", "memory", "nodes", "listeners", title="Memory")
-    for at, values in moments:
-        memory = f"{values['JSHeapUsedSize'] / 2**20:.1f} MB"
-        table.row(str(at), memory, f"{values['Nodes']:.0f}", f"{values['JSEventListeners']:.0f}")
+    table = Table(
+        "documents",
+        "in its place: median, p95, worst",
+        "painted: median, p95, worst",
+        "CPU of the page's thread",
+        "memory",
+        "nodes",
+        "listeners",
+        title="Documents",
+    )
+    for part, values in zip(thirds, weights, strict=True):
+        shown, painted, cpu = np.array(times)[part].T
+        table.row(
+            f"{part[0] + 1} to {part[-1] + 1}",
+            *(
+                ", ".join(f"{q:.0f}" for q in np.quantile(each, (0.5, 0.95, 1))) + " ms"
+                for each in (shown, painted)
+            ),
+            f"{cpu.mean():.0f} ms",
+            f"{values['JSHeapUsedSize'] / 2**20:.1f} MB",
+            f"{values['Nodes']:.0f}",
+            f"{values['JSEventListeners']:.0f}",
+        )
 
 
 def load() -> str:
@@ -194,7 +201,7 @@ def grade_of(number: int) -> int:
 def decide(page: Page, cases: int) -> None:
     """Decide all cases by keyboard; print how many keys each took, and how soon the next stood."""
     keys: dict[str, list[int]] = defaultdict(list)
-    times = []
+    times: dict[str, list[float]] = defaultdict(list)
     for at in range(cases):
         page.wait_for_function(
             "() => document.querySelector('.page') && performance.getEntriesByName('qrowd-shown')"
@@ -211,17 +218,16 @@ def decide(page: Page, cases: int) -> None:
                 break
             page.wait_for_function("() => window.found !== null", timeout=60_000)
             if not page.locator(".tally").count():
-                times.append(page.evaluate("window.found[0]"))
+                times[kind].append(page.evaluate("window.found[0]"))
                 break
             kind = "somebody differs"
         keys[kind].append(pressed)
     print(f"\n{cases} cases of an expert by keyboard, {load()}:")
-    table = Table("case", "cases", "keys for each", title="Cases")
+    columns = ("case", "cases", "keys for each", "next case: median, p95")
+    table = Table(*columns, title="Cases")
     for kind, counts in sorted(keys.items()):
-        table.row(kind, str(len(counts)), f"{np.mean(counts):.1f}")
-    table = Table("key to next case", "median", "p95", title="Next case")
-    figures = (np.median(times), np.quantile(times, 0.95)) if times else (0, 0)
-    table.row("in its place", *(f"{figure:.0f} ms" for figure in figures))
+        figures = ", ".join(f"{q:.0f}" for q in np.quantile(times[kind] or [0], (0.5, 0.95)))
+        table.row(kind, len(counts), f"{np.mean(counts):.1f}", f"{figures} ms")
 
 
 def a_morning(options: Options) -> None:
