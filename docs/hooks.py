@@ -55,8 +55,6 @@ FIRST = {
 UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*.js")
 _MARKED = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
-# figures that follow each other, as in the rows of a table
-_FIGURES = re.compile(r"(?:\s[-+±]?[\[\]\d.,%±–-]+(?=\s)){2,}")
 #: where the theme's script chooses between a script and a request for the index of the search
 _INDEX = re.compile(r'location\.protocol==="file:"(\?\w+\(`\$\{new URL\("search/search_index\.js")')
 #: pages that answer a question come before those that prove the answer
@@ -99,9 +97,13 @@ def inserted(match: re.Match[str], page: str) -> str:
     return f"[{_results.cell(name, row, column)}]({link}#{_results.anchor(name)})"
 
 
-def on_page_content(content: str, **_: Any) -> str:
-    """Equations as MathML; tables that scroll by keys, too, where they are wide."""
-    content = content.replace("<table>", '<div class="wide" tabindex="0"><table>')
+def on_page_content(content: str, page: Any = None, **_: Any) -> str:
+    """Equations as MathML; tables that scroll by keys, too, where they are wide, and are left out
+    of the search where they are figures.
+    """
+    evidence = page is not None and page.file.src_uri.startswith("evidence/")
+    wide = '<div class="wide" tabindex="0"' + " data-search-exclude" * evidence + "><table>"
+    content = content.replace("<table>", wide)
     return _MARKED.sub(_mathml, content.replace("</table>", "</table></div>"))
 
 
@@ -129,14 +131,12 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def on_post_build(config: Any) -> None:
-    """Leave out files that no page loads, and from the search the figures of tables."""
+    """Leave out files that no page loads; the search as a script, without markup."""
     site = Path(config["site_dir"])
     index = site / "search" / "search_index.json"
     found = json.loads(index.read_text(encoding="utf-8"))
     for entry in found["docs"]:
         entry["text"] = re.sub(r"</?(code|p|li|ul|ol|pre)>", " ", entry["text"]).strip()
-        if entry["location"].startswith("evidence/"):
-            entry["text"] = _FIGURES.sub(" ", entry["text"])
     # a page that is opened as a file may load scripts and nothing else: the search is one, always
     (script,) = (site / "assets/javascripts").glob("bundle.*.js")
     bundle, changed = _INDEX.subn(r"true\1", script.read_text(encoding="utf-8"))
