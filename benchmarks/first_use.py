@@ -3,6 +3,7 @@
     python -m benchmarks.first_use             # every command
     python -m benchmarks.first_use merge       # those whose name holds one of these words
     python -m benchmarks.first_use --methods   # also `merge` by every other method
+    python -m benchmarks.first_use --data dl21 # on these only
 
 Every command runs twice in a process of its own on one thread: first with an empty cache of
 kernels, then with the cache that the first run left. The difference is what a newcomer waits for;
@@ -41,10 +42,10 @@ RELEVANT = {"trec_rf10": "1", "dl21": "2"}  # from this grade of the gold on
 class Options:
     words: tuple[str, ...] = option((), positional=True)  # of the commands' names; none: all
     methods: bool = False  # every one
-    real: tuple[str, ...] = ("trec_rf10", "dl21")
+    data: tuple[str, ...] = option(("small", "trec_rf10", "dl21"), choices=("small", *RELEVANT))
 
 
-SHORT = Options(words=("score", "merge kos"), real=())
+SHORT = Options(words=("score", "merge kos"), data=("small",))
 
 
 @dataclass(frozen=True)
@@ -62,8 +63,8 @@ class Place:
 
 def main(options: Options) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        columns = ("command", "data", "cold", "warm", "compiling and the like", "aim", "kernels")
-        table = Table(*columns, optional=("kernels",))
+        columns = ("command", "data", "cold", "warm", "difference", "aim", "compiled, s")
+        table = Table(*columns, optional=("compiled, s",))
         for place in _places(Path(folder), options):
             for name, arguments in _commands(place, options.methods):
                 if not options.words or any(word in name for word in options.words):
@@ -139,10 +140,10 @@ def _places(folder: Path, options: Options) -> Iterator[Place]:
     q.save(small.judgements, crowd)
     q.save(small.gold, gold)
     q.save(small.runs, runs)
-    yield _place("small", crowd, gold, runs, folder, "1")
-    if not options.real:
-        return
-    for name in present(options.real):
+    if "small" in options.data:
+        yield _place("small", crowd, gold, runs, folder, "1")
+    real = [name for name in options.data if name != "small"]
+    for name in present(real) if real else ():
         here = real_folder(name)
         runs = here / "runs"
         files = here / "judgements.tsv.gz", here / "gold.qrels.gz", runs if runs.is_dir() else None

@@ -30,6 +30,13 @@ from benchmarks._peers import whole as peer_whole
 from qrowd.cli.main import main as qrowd_main
 
 Result = dict[str, float]
+NAMES = {
+    "cpu": "CPU s",
+    "peak": "peak",
+    "beyond": "beyond the frame",
+    "iterations": "iterations",
+    "right": "right",
+}
 
 
 @dataclass(frozen=True)
@@ -91,7 +98,7 @@ WHOLE = (
 
 
 def main(options: Options) -> None:
-    """Measure everything and print both tables."""
+    """Measure everything and print it."""
     peer = PEERS if peers_have("crowdkit") else "none"
     print(f"{os.cpu_count()} cores, Python {platform.python_version()}; crowd-kit: {peer}")
     with tempfile.TemporaryDirectory() as folder:
@@ -112,7 +119,7 @@ def slopes(folder: Path, options: Options) -> None:
         "crowd-kit",
         "times less",
         "aim",
-        title="Nanoseconds of CPU per label and iteration:",
+        title="Nanoseconds of CPU per label and iteration",
         optional=() if theirs_too else ("crowd-kit", "times less"),
     )
     for row in SLOPES[: options.rows]:
@@ -128,32 +135,45 @@ def slopes(folder: Path, options: Options) -> None:
 
 
 def from_frames(folder: Path, options: Options) -> None:
-    theirs_too = peers_have("crowdkit")
-    names = ("CPU s", "s", "peak GB", "beyond the frame", "iterations", "right")
-    ratios = ("CPU times less", "memory times less", "memory beyond the frame times less")
-    peer_columns = tuple(f"crowd-kit: {name}" for name in names) + ratios
-    table = Table(
-        "method",
-        *(f"qrowd: {name}" for name in names),
-        *peer_columns,
-        title="From the frame to labels:",
-        optional=() if theirs_too else peer_columns,
-    )
+    measured = []
     for row in WHOLE[: options.rows]:
         labels = row.labels // options.smaller
         path = str(made_judgements(folder, labels, 2, row.share))
-        ours = alone(whole, row.spec, path)
-        cells = ["-"] * len(peer_columns)
-        if theirs_too:
+        ours, theirs = alone(whole, row.spec, path), None
+        if peers_have("crowdkit"):
             theirs = alone(peer_whole, row.peer, path, row.peer_options, python=PEERS)
-            cells = [f"{theirs[key]:.4g}" for key in ours]
-            cells += [times_less(theirs[key], ours[key]) for key in ("cpu", "peak", "beyond")]
-        table.row(f"{row.title}, {labels:,} labels", *(f"{x:.4g}" for x in ours.values()), *cells)
+        measured.append((f"{row.title}, {labels:,} labels", ours, theirs))
+    beside("CPU seconds from a frame to labels", measured, ("cpu",), ("iterations", "right"))
+    beside("Peak memory from a frame to labels, GB", measured, ("peak", "beyond"), ())
     labels = 10**7 // options.smaller
     path = str(made_judgements(folder, labels, 2))
     figures = alone(command, "merge", "ds", path, "-o", f"{folder}/out.qrels")
-    table = Table("command", "CPU s", "s", "peak GB", title="From Parquet to a file of qrels:")
-    table.row(f"`qrowd merge ds`, {labels:,} labels", *(f"{x:.4g}" for x in figures.values()))
+    table = Table("command", "CPU s", "peak GB", title="From Parquet to a file of qrels")
+    cells = (f"{figures[key]:.3g}" for key in ("cpu", "peak"))
+    table.row(f"`qrowd merge ds crowd.parquet -o merged.qrels`, {labels:,} labels", *cells)
+
+
+def beside(
+    title: str,
+    measured: list[tuple[str, Result, Result | None]],
+    compared: tuple[str, ...],
+    told: tuple[str, ...],
+) -> None:
+    """A table with some figures of both sides, for some of them with the ratio."""
+    columns, optional = ["method"], []
+    for key in (*compared, *told):
+        name = NAMES[key]
+        columns += [f"qrowd: {name}", f"crowd-kit: {name}"]
+        columns += [f"{name}, times less"] * (key in compared)
+        optional += columns[-2:] if key in compared else columns[-1:]
+    there = peers_have("crowdkit")
+    table = Table(*columns, title=title, optional=() if there else optional)
+    for name, ours, theirs in measured:
+        cells = []
+        for key in (*compared, *told):
+            cells += [f"{ours[key]:.3g}", f"{theirs[key]:.3g}" if theirs else "-"]
+            cells += [times_less(theirs[key], ours[key]) if theirs else "-"] * (key in compared)
+        table.row(name, *cells)
 
 
 def times_less(theirs: float, ours: float) -> str:
@@ -196,7 +216,6 @@ def whole(spec: str, path: str) -> Result:
     named = dict(zip(qrels.pairs.document_names, qrels.grade.tolist(), strict=True))
     return {
         "cpu": spent.cpu,
-        "wall": spent.seconds,
         "peak": after / 1e9,
         "beyond": (after - before) / 1e9,
         "iterations": merged.fit.iterations,
@@ -206,10 +225,8 @@ def whole(spec: str, path: str) -> Result:
 
 def command(*arguments: str) -> Result:
     """A whole command, with the start of the interpreter and all."""
-    clock = time.perf_counter()
     qrowd_main(list(arguments))
-    wall = time.perf_counter() - clock
-    return {"cpu": time.process_time(), "wall": wall, "peak": peak_memory() / 1e9}
+    return {"cpu": time.process_time(), "peak": peak_memory() / 1e9}
 
 
 def warm(spec: str) -> None:

@@ -68,6 +68,7 @@ def fit(name: str, n: int, documents: int) -> tuple[float, float]:
     data = preferences(n, documents, noisy="Noisy" in name or "crowd-bt" in name)
     peer, method = name.split()
     make = {"qrowd": _qrowd, "crowd-kit": _crowd_kit, "choix": _choix}[peer]
+    make(method, preferences(500, 10, noisy=False), 10)()  # compiles
     (worth, eta), spent = timed(make(method, data, documents))
     return spent.cpu, likelihood(worth, data, eta)
 
@@ -125,7 +126,7 @@ def _choix(name: str, data: Preferences, documents: int) -> Fit:
 def main(options: Options) -> None:
     """All fits, one after another."""
     columns = ("preferences", "documents", "fit", "CPU seconds", "ratio", "log-likelihood each")
-    table = Table(*columns)
+    table = Table(*columns, optional=("ratio", "log-likelihood each"))
     for n, documents in zip(options.preferences, options.documents, strict=True):
         base: dict[str, float] = {}
         for kind, name in FITS:

@@ -19,6 +19,7 @@ KINDS: tuple[tuple[str, dict[str, object]], ...] = (
     ("random, whatever the grades", {"consistent": False, "insight": 0.0}),
     ("random within grades", {"insight": 0.0}),
 )
+DOCUMENTS = 10  # of a topic, for the coverage
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def gain(seed: int, changes: dict[str, object]) -> np.ndarray:
     return np.asarray(with_ranks - without)[:, 0, 0]
 
 
-def covered(method: str, seed: int = 0, topics: int = 200, documents: int = 10) -> float:
+def covered(method: str, seed: int = 0, topics: int = 200, documents: int = DOCUMENTS) -> float:
     """The share of true worths in their 90 % intervals: 60 preferences in each topic."""
     random = np.random.default_rng(seed)
     worth = random.normal(size=(topics, documents))
@@ -72,17 +73,18 @@ def covered(method: str, seed: int = 0, topics: int = 200, documents: int = 10) 
 
 def main(options: Options) -> None:
     """Both tables."""
-    table = Table("ranks", "nDCG", "AP")
+    table = Table("ranks", "nDCG", "AP", title="What ranks add")
     half = stats.t.ppf(0.975, options.collections - 1)
     for name, changes in KINDS:
         each = np.array([gain(seed, changes) for seed in range(options.collections)])
         widths = half * stats.sem(each, axis=0)
         means = zip(each.mean(axis=0), widths, strict=True)
         table.row(name, *(f"{mean:+.4f} ± {width:.4f}" for mean, width in means))
-    table = Table("method", "covered")
+    table = Table("method", "worths", "covered", title="True worths in their 90 % intervals")
     for method in ("plackett-luce", "crowd-bt"):
         shares = [covered(method, seed, options.topics) for seed in range(options.worlds)]
-        table.row(method, f"{np.mean(shares):.3f}")
+        worths = options.worlds * options.topics * DOCUMENTS
+        table.row(method, f"{worths:,}", f"{np.mean(shares):.3f}")
 
 
 if __name__ == "__main__":

@@ -4,12 +4,13 @@
     python -m benchmarks.reading --rows 1000000   smaller
     python -m benchmarks.reading --rounds 1       quicker
 
-Every measurement is a process of its own: the time of one reading after a warm-up on a small file
-of the same kind, the processor time, and the peak of resident memory, libraries included; the best
-of a few rounds, in which the readers take turns. `Polars` reads the same file, all columns of text
-files as strings. `crowd-kit` is pandas' reader and crowd-kit's own `factorize` for task, worker and
-label; `ir_measures` is its reader of runs, made into a list. They are run once, by the interpreter
-named in QROWD_PEERS (default: this one), and left out where they are not installed.
+Every measurement is a process of its own: the processor time of one reading, all threads together,
+after a warm-up on a small file of the same kind, and the peak of resident memory, libraries
+included; the best of a few rounds, in which the readers take turns. `Polars` reads the same file,
+all columns of text files as strings. `crowd-kit` is pandas' reader and crowd-kit's own `factorize`
+for task, worker and label; `ir_measures` is its reader of runs, made into a list. They are run
+once, by the interpreter named in QROWD_PEERS (default: this one), and left out where they are not
+installed.
 """
 
 from __future__ import annotations
@@ -158,20 +159,16 @@ def rounds(path: Path, warm: Path, readers: list[str], times: int) -> dict[str, 
     }
 
 
-def compare(title: str, path: Path, warm: Path, readers: list[str], times: int) -> None:
-    """One table; ratios against the first reader."""
-    columns = ("reader", "seconds", "ratio", "CPU seconds", "ratio of CPU", "peak GB")
-    table = Table(*columns, title=title)
-    best = rounds(path, warm, readers, times)
-    base = best[readers[0]]
+def compare(table: Table, title: str, files: tuple[Path, Path], times: int) -> None:
+    """Rows of one kind of file; ratios against qrowd."""
+    peer = "ir_measures" if files[0].suffix == ".run" else "crowd-kit"
+    best = rounds(*files, ["Polars", "qrowd", peer], times)
     for reader, figures in best.items():
-        wall, cpu = (figures[key] / base[key] for key in ("seconds", "cpu"))
         table.row(
+            title,
             reader,
-            f"{figures['seconds']:.2f}",
-            f"{wall:.1f}",
             f"{figures['cpu']:.2f}",
-            f"{cpu:.1f}",
+            f"{figures['cpu'] / best['qrowd']['cpu']:.1f}",
             f"{figures['peak'] / 2**30:.2f}",
         )
 
@@ -184,18 +181,16 @@ def main(options: Options) -> None:
             make_judgements(folder, rows, file)
         for lines, file in ((options.lines, "all"), (options.warm, "warm")):
             make_runs(folder, lines, file)
-        forms = {
-            "tsv": ".tsv",
-            "parquet": ".parquet",
-            "parquet, documents with random ids": "-random.parquet",
+        kinds = {
+            ".tsv": f"{options.rows:,} judgements, TSV",
+            ".parquet": f"{options.rows:,} judgements, Parquet",
+            "-random.parquet": f"{options.rows:,} judgements, Parquet, random ids",
+            ".run": f"{options.lines:,} lines of runs",
         }
-        for form, ending in forms.items():
-            title = f"{options.rows:,} judgements from {form}"
+        table = Table("file", "reader", "CPU seconds", "times qrowd's", "peak GB")
+        for ending, title in kinds.items():
             files = folder / f"all{ending}", folder / f"warm{ending}"
-            compare(title, *files, ["Polars", "qrowd", "crowd-kit"], options.rounds)
-        readers = ["Polars", "qrowd", "ir_measures"]
-        title = f"{options.lines:,} lines of runs"
-        compare(title, folder / "all.run", folder / "warm.run", readers, options.rounds)
+            compare(table, title, files, options.rounds)
 
 
 if __name__ == "__main__":
