@@ -62,6 +62,7 @@ _UNWANTED = [
     )
 ]
 _DIGITS = re.compile(r">[^<]*<|(\d\.\d\d)\d+")  # of coordinates; what is read stays as it is
+_LINES = re.compile(r"([ML] \S+ \S+)((?:\s+L \S+ \S+)+)")  # what follows a line is a line, unsaid
 _ALIKE = re.compile(
     r'<use xlink:href="#[^"]*" x="[^"]*" y="[^"]*" style="(?P<style>[^"]*)"/>'
     r'(?:\s*<use xlink:href="#[^"]*" x="[^"]*" y="[^"]*" style="(?P=style)"/>)+'
@@ -107,10 +108,12 @@ def themed(svg: str, name: str) -> str:
         svg = unwanted.sub("", svg)
     for word, colour in INK.items():
         svg = svg.replace(colour, f"var(--c-{word})")
-    used = set(re.findall(r'(?:href="#|url\(#)([^")]+)', svg))
-    svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
-    svg = re.sub(r'(href="#|url\(#)', rf"\1{name}-", svg)
+    used = dict.fromkeys(re.findall(r'(?:href="#|url\(#)([^")]+)', svg))
+    short = {long: f"{name}-{n}" for n, long in enumerate(used)}
+    svg = re.sub(r' id="([^"]+)"', lambda m: f' id="{short[m[1]]}"' if m[1] in used else "", svg)
+    svg = re.sub(r'(href="#|url\(#)([^")]+)', lambda m: m[1] + short[m[2]], svg)
     svg = _DIGITS.sub(lambda match: match[1] or match[0], svg)
+    svg = _LINES.sub(lambda match: match[1] + match[2].replace("L ", ""), svg)
     svg = _ALIKE.sub(_styled_once, svg)
     svg = svg.replace("<svg", f'<svg data-name="{name}"', 1)
     return re.sub(r"\s*\n\s*", "\n", svg).strip()
