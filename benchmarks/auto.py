@@ -1,15 +1,16 @@
 """Is `auto` a safe method to begin with? Against `mv` and `ds`, and, with gold, the best assessor.
 
     QROWD_DATA=folder python -m benchmarks.auto [panels of each size] [further ones]
-    QROWD_DATA=folder python -m benchmarks.auto --only single|crowds|gold|panels
+    QROWD_DATA=folder python -m benchmarks.auto --only single|crowds|gold|weight|panels
 
 single: made crowds of 300 pairs with one vote each, some with a second one, right in .88.
 crowds: six crowds, and what one answer to everything would have. gold: gold for all pairs of some
 topics, the others scored; *regret* is against `mv` or, where somebody judged 95 % of the pairs, the
 better of `mv` and the one of them who is best on the gold; made collections, whose judges err
-together, have other judges and topics in each draw. panels: 4 to 30 of the 82 machine assessors of
-DL 2021; then data that shaped nothing: further panels, parts of the other crowds' assessors,
-simulated worlds with errors that are independent, shared or copied.
+together, have other judges and topics in each draw. weight: `ds` with gold for some topics, where a
+judgement of a gold pair counts once, or as often as `ds(gold_weight=none)` learns. panels: 4 to 30
+of the 82 machine assessors of DL 2021; then data that shaped nothing: further panels, parts of the
+other crowds' assessors, simulated worlds with errors that are independent, shared or copied.
 
 Without gold, accuracy should be at most 1 point (or one standard error of the paired difference, if
 larger) below the better of `mv` and `ds`; log loss, unclipped, at most .05 above the better of the
@@ -40,7 +41,8 @@ GOLD = ("dl21", "trec_rf10", "trec11_crowd_task1")
 MADE = ("copies", "hard pairs", "yes-sayers", "independent")  # collections with gold
 DILIGENT = 0.95  # share of the pairs that the best assessor has judged
 OVERLAPS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.5)
-PARTS = ("single", "crowds", "gold", "panels")
+SIZES = (2, 3, 5, 10, 30)  # assessors who give single votes
+PARTS = ("single", "crowds", "gold", "weight", "panels")
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ class Options:
     draws: int = 100  # of topics with gold
     seed: int = 0  # of these draws, and of made crowds
     gold: tuple[str, ...] = GOLD
-    gold_topics: int = 5
+    gold_topics: tuple[int, ...] = (5, 20)  # of made collections the first
+    weight_draws: int = 20
     made: tuple[str, ...] = MADE
     votes: int = 20  # crowds with single votes, of each kind
     overlaps: tuple[float, ...] = OVERLAPS
@@ -70,7 +73,8 @@ SHORT = Options(
     sizes=(4,),
     draws=1,
     gold=("dl21",),
-    gold_topics=3,
+    gold_topics=(3,),
+    weight_draws=1,
     made=("copies",),
     votes=1,
     overlaps=(0.0,),
@@ -197,6 +201,7 @@ def whole_crowds(options: Options) -> None:
         "log loss",
         "above the better",
         "chosen",
+        title="Whole crowds, without gold",
     )
     for name in options.crowds:
         judgements, gold = binary_crowd(name)
@@ -233,6 +238,7 @@ def many_panels(options: Options) -> None:
         "at most",
         "log loss above .05",
         "log loss above by at most",
+        title="Many smaller crowds, without gold",
     )
     for label, group in groups.items():
         outcomes = [results(*crowd) for crowd in group]
@@ -258,7 +264,7 @@ def single_votes(options: Options) -> None:
         "grades",
         "mv",
         "auto",
-        "below: 2, 3, 5, 10, 30 assessors",
+        *(f"below: {size} assessors" for size in SIZES),
         "mean probability of the label",
         title=f"300 pairs, a vote is right in .88; {options.votes} crowds of each kind",
     )
@@ -269,13 +275,13 @@ def single_votes(options: Options) -> None:
                     kept(*sparse(overlap, grades, assessors, options.seed + seed))
                     for seed in range(options.votes)
                 ]
-                for assessors in (2, 3, 5, 10, 30)
+                for assessors in SIZES
             ]
             figures = np.array(of_size)  # [assessors, seed, (mv, auto, probability)]
             below = figures[:, :, 0] - figures[:, :, 1]
-            means = " ".join(f"{mean:.3f}" for mean in below.mean(axis=1))
+            means = [f"{mean:.3f}" for mean in below.mean(axis=1)]
             vote, auto, sure = figures.mean(axis=(0, 1))
-            cells = [f"{vote:.3f}", f"{auto:.3f}", means, f"{sure:.2f}"]
+            cells = [f"{vote:.3f}", f"{auto:.3f}", *means, f"{sure:.2f}"]
             table.row(f"{overlap:.0%}", grades, *cells)
 
 
@@ -331,11 +337,13 @@ def with_gold(options: Options) -> None:
     seeds = range(options.seed, options.seed + options.draws)
     for name in options.gold:
         collection = binary_crowd(name, options.topics if name == "dl21" else None)
-        row = learn(options.gold_topics, [(seed, *collection) for seed in seeds])
-        table.row(name, options.gold_topics, *row)
+        for topics in options.gold_topics:
+            row = learn(topics, [(seed, *collection) for seed in seeds])
+            table.row(name, topics, *row)
     for kind in options.made:
-        row = learn(options.gold_topics, ((seed, *made(kind, seed)) for seed in seeds))
-        table.row(f"made: {kind}", options.gold_topics, *row)
+        topics = options.gold_topics[0]
+        row = learn(topics, ((seed, *made(kind, seed)) for seed in seeds))
+        table.row(f"made: {kind}", topics, *row)
 
 
 def learn(topics: int, drawn: Iterable[tuple[int, Judgements, Qrels]]) -> list[str]:
@@ -361,27 +369,50 @@ def some_topics(
     """On topics without gold: accuracy of one answer, `mv`, the best assessor on the gold, `auto`;
     the log loss of `auto`, and what it chose.
     """
+    given, held = shared_out(judgements, gold, topics, seed)
+    merged = q.get("auto(draws=1)").fit(judgements, q.Given(gold=given))
+    accuracy, loss = on_held(merged, held)
+    choice = merged.fit.notes[0].removeprefix("chosen: ").partition(",")[0]
+    return (
+        constant(held.grade),
+        on_held(q.get("mv").fit(judgements), held)[0],
+        best_assessor(judgements, given, held),
+        accuracy,
+        loss,
+        "one alone" if choice.endswith(" alone") else choice,
+    )
+
+
+def shared_out(judgements: Judgements, gold: Qrels, topics: int, seed: int) -> tuple[Qrels, Qrels]:
+    """Gold of some topics, drawn at random, and of the judged pairs of the others."""
     used = gold.topics.names[np.unique(gold.pairs.topic)]
     drawn = np.random.default_rng(seed).choice(used, topics, replace=False)
     learned = Index(np.sort(drawn))
     given, held = gold[learned], gold[gold.topics.without(learned)]
-    merged = q.get("auto(draws=1)").fit(judgements, q.Given(gold=given))
-    judged = judgements.pairs.locate(held.pairs) >= 0
-    held = held.select(judged)
-    vote = q.get("mv").fit(judgements)
-    accuracies = [
-        float(right(fit, fit.pairs.locate(held.pairs), held.grade).mean()) for fit in (vote, merged)
-    ]
-    odds = merged.log_odds[merged.pairs.locate(held.pairs)]
-    choice = merged.fit.notes[0].removeprefix("chosen: ").partition(",")[0]
-    return (
-        constant(held.grade),
-        accuracies[0],
-        best_assessor(judgements, given, held),
-        accuracies[1],
-        log_loss(odds, held.grade),
-        "one alone" if choice.endswith(" alone") else choice,
-    )
+    return given, held.select(judgements.pairs.locate(held.pairs) >= 0)
+
+
+def on_held(merged: Merged, held: Qrels) -> tuple[float, float]:
+    """Accuracy and log loss."""
+    at = merged.pairs.locate(held.pairs)
+    return float(right(merged, at, held.grade).mean()), log_loss(merged.log_odds[at], held.grade)
+
+
+def gold_weight(options: Options) -> None:
+    """Print what `ds` makes of gold for some topics on the others, by the weight of gold."""
+    specs = ("ds", "ds(gold_weight=none)")
+    heads = [f"{spec}: {what}" for spec in specs for what in ("accuracy", "log loss")]
+    seeds = range(options.seed, options.seed + options.weight_draws)
+    table = Table("collection", "topics with gold", *heads, title="The weight of gold in ds")
+    for name in options.gold:
+        judgements, gold = binary_crowd(name, options.topics if name == "dl21" else None)
+        for topics in options.gold_topics:
+            figures = []
+            for seed in seeds:
+                given, held = shared_out(judgements, gold, topics, seed)
+                fits = [q.get(spec).fit(judgements, q.Given(gold=given)) for spec in specs]
+                figures.append([figure for fit in fits for figure in on_held(fit, held)])
+            table.row(name, topics, *(f"{mean:.3f}" for mean in np.mean(figures, axis=0)))
 
 
 def best_assessor(judgements: Judgements, given: Qrels, held: Qrels) -> float:
@@ -434,7 +465,7 @@ def main(options: Options) -> None:
     if set(parts_wanted) - {"single"}:
         for name in (*options.crowds, "dl21"):
             folder(name)
-    tables = (single_votes, whole_crowds, with_gold, many_panels)
+    tables = (single_votes, whole_crowds, with_gold, gold_weight, many_panels)
     for part, table in zip(PARTS, tables, strict=True):
         if part in parts_wanted:
             table(options)

@@ -1,10 +1,15 @@
 """Which merging ranks systems best, on the machine assessors of TREC DL 2021; AWARE's speed.
 
-    python -m benchmarks.aware [--panels 8] [--sizes 2 5 10 20 55] [--training 0 5 10 26] [--all]
+    python -m benchmarks.aware [--panels 8] [--sizes 2 5 10 20 55] [--training 0 5 10 26]
 
-Every cell is the mean over random panels (and, with gold, random training topics) of tau_AP with
-NIST's ranking of the 63 runs, on topics that no method was trained on, with a 95 % t-interval over
-panels.
+tau_AP with NIST's ranking of the 63 runs, on topics that no method was trained on: means over
+random training topics (and panels, where these are smaller than all), with 95 % t-intervals over
+them. Judgement-level methods are given gold on the training topics, too. Sharpness: the effective
+number of assessors, 1 / sum(a^2), of weights a that add up to 1; even ones have all of them.
+
+Above the best single assessor: the one that is best on the very test topics; 95 % intervals take
+the topics for a sample, which is drawn with replacement, a training set among it, and the weights
+are learned again.
 """
 
 from __future__ import annotations
@@ -28,20 +33,10 @@ from qrowd.comparison.correlation import tau_ap
 from qrowd.comparison.significance import means_of
 from qrowd.data.arrays import Floats
 
-LEFT_OUT = {"hier-bayes"}  # minutes for hundreds of panels; hier-vb has the same model
-SLOW = {"em-gauss", "glad", "m3v", "mace"}  # left out of the tables with gold, unless --all
-UNSUPERVISED = ("aware-uni", "sgl_apc_msd", "tpc_apc_msd", "sgl_fro_msd", "sgl_kld_msd")
-SUPERVISED = (
-    "sup_apc",
-    "sup_tau",
-    "sup_fro",
-    "sup_kld",
-    "aware-s(gap='apc', power=8)",
-    "aware-s(gap='apc', power=8, shrink=5)",
-    "aware-r",
-    "aware-t",
-)
-SOFT = {"binmv": ("soft",), "qbinmv": ("soft",), "stack": ("hard", "soft")}  # what is scored
+UNSUPERVISED = ("aware-uni", "sgl_apc_msd", "sgl_kld_msd")
+SUPERVISED = ("sup_apc", "aware-s(gap='apc', power=8)", "aware-r", "aware-t")
+GOLD = 10  # topics with gold, of panels and of weights
+SOFT = {"binmv": ("soft",), "qbinmv": ("soft",), "stack": ("soft",)}  # what is scored
 
 
 @dataclass(frozen=True)
@@ -49,9 +44,8 @@ class Options:
     panels: int = 8
     sizes: tuple[int, ...] = (2, 5, 10, 20, 55)
     training: tuple[int, ...] = (0, 5, 10, 26)  # numbers of topics with gold
-    splits: int = 100  # for the head to head
-    all: bool = False  # slow methods with gold, too
-    methods: tuple[str, ...] = ()  # judgement-level ones; all of them, if none is named
+    splits: int = 60  # for the head to head
+    methods: tuple[str, ...] = ("mv", "ds", "kos", "qbinmv", "stack")  # judgement-level ones
     topics: int = 53
     replicates: int = 100  # of a random assessor
     gaps: tuple[str, ...] = tuple(GAPS)
@@ -59,7 +53,7 @@ class Options:
 
 SHORT = Options(
     panels=2,
-    sizes=(3,),
+    sizes=(3, 5),
     training=(0, 5),
     splits=2,
     methods=("mv", "binmv"),
@@ -95,15 +89,6 @@ class Study:
             self.runs, self.gold.pairs, self.measures, replicates=options.replicates
         )
 
-    def label_methods(self, with_gold: bool) -> list[str]:
-        """Every judgement-level method that needs nothing but judgements."""
-        left_out = LEFT_OUT | SLOW if with_gold and not self.options.all else LEFT_OUT
-        return list(self.options.methods) or [
-            id
-            for id, card in registry.cards("method").items()
-            if card.level == "judgements" and not card.needs and id not in left_out
-        ]
-
     def agreement(self, scores: q.Scores, test: Iterable[str]) -> Floats:
         """tau_AP with gold of each measure and column, on these topics: [measure, column].
 
@@ -130,11 +115,11 @@ class Study:
         given = q.Given(
             random=self.random, reference=None if train is None else self.by_gold[train]
         )
-        for spec in UNSUPERVISED if train is None else (*UNSUPERVISED[:2], *SUPERVISED):
+        for spec in UNSUPERVISED if train is None else (*UNSUPERVISED, *SUPERVISED):
             yield spec, self.agreement(registry.get(spec).fit(by_each, given), test)[:, 0]
         crowd = self.crowd.of_assessors(q.Index.of(panel))
         semi = q.Given(gold=None if train is None else self.binary[train])
-        for id in self.label_methods(train is not None):
+        for id in self.options.methods:
             merged = registry.get(id).fit(crowd, semi)
             for kind in SOFT.get(id, ("hard",)):
                 relevance = merged.soft()[test] if kind == "soft" else merged.qrels()[test]
@@ -158,17 +143,34 @@ def table(study: Study, size: int, panels: int, training: int) -> dict[str, Floa
     return {name: np.array(values) for name, values in taus.items()}
 
 
-def print_tables(study: Study, training: int) -> None:
-    """Every method on panels of every size, a table for each measure."""
-    sizes = study.options.sizes
-    columns = {size: table(study, size, study.options.panels, training) for size in sizes}
-    gold = f"gold for {training} topics, scored on the others" if training else "no gold"
+def by_gold(study: Study) -> None:
+    """All assessors, by the number of topics with gold: a table for each measure."""
+    size, panels = len(study.crowd.assessors), study.options.panels
+    columns = {
+        f"gold for {training} topics" if training else "no gold": table(
+            study, size, panels, training
+        )
+        for training in study.options.training
+    }
     for m, measure in enumerate(study.measures):
-        heads = [f"{size} assessors" for size in sizes]
-        printed = Table("method", *heads, title=f"### {measure}, {gold}")
-        last = columns[sizes[-1]]
-        for name in sorted(last, key=lambda name: -last[name][:, m].mean()):
-            printed.row(name, *(_mean(columns[size][name][:, m]) for size in sizes))
+        _print_methods(f"{measure}, {size} assessors", columns, m)
+
+
+def by_size(study: Study) -> None:
+    """nDCG@10 with a little gold, by the size of the panel."""
+    gold, panels = min(GOLD, *study.options.training[-1:]), study.options.panels
+    everybody = len(study.crowd.assessors)
+    sizes = [min(size, everybody) for size in study.options.sizes]
+    columns = {f"{size} assessors": table(study, size, panels, gold) for size in sizes}
+    _print_methods(f"nDCG@10 by panels, gold for {gold} topics", columns, 1)
+
+
+def _print_methods(title: str, columns: dict[str, dict[str, Floats]], measure: int) -> None:
+    """A row for each method; some need gold, and have no figure without."""
+    printed = Table("method", *columns, title=title, optional=columns)
+    for name in list(columns.values())[-1]:
+        cells = (taus[name][:, measure] if name in taus else None for taus in columns.values())
+        printed.row(name, *("" if taus is None else _mean(taus) for taus in cells))
 
 
 def _mean(values: Floats) -> str:
@@ -183,23 +185,17 @@ def head_to_head(study: Study) -> None:
     """All assessors: what is learned, against the best single one in hindsight."""
     specs = ("aware-uni", "sup_apc", "aware-s(gap='apc', power=8)", "aware-r")
     splits = study.options.splits
-    table = Table(
-        "measure",
-        "training topics",
-        *specs,
-        "single, best in training",
-        title=f"### All assessors, {splits} sets of training topics: tau_AP above the best single"
-        "\n\nThe single one is the best on the very test topics. 95 % intervals that take the "
-        f"topics for a sample: {splits} times they are drawn with replacement, a training set is "
-        "drawn among them, and the weights are learned again.",
-    )
-    for m, measure in enumerate(study.measures):
-        for training in [number for number in (5, 10, 26) if number <= len(study.gold.topics) // 2]:
-            gains = np.array([_gains(study, specs, training, n)[m] for n in range(splits)])
-            drawn = [_gains(study, specs, training, n, anew=True)[m] for n in range(splits)]
-            widths = 2.0 * np.std(drawn, axis=0, ddof=1)
-            means = zip(gains.mean(axis=0), widths, strict=True)
-            table.row(measure, training, *(f"{mean:+.3f} ± {width:.3f}" for mean, width in means))
+    rows: dict[tuple[int, int], list[str]] = {}
+    for training in [number for number in (5, 10, 26) if number <= len(study.gold.topics) // 2]:
+        gains = np.array([_gains(study, specs, training, n) for n in range(splits)])
+        drawn = [_gains(study, specs, training, n, anew=True) for n in range(splits)]
+        widths = 2.0 * np.std(drawn, axis=0, ddof=1)
+        for m, each in enumerate(zip(gains.mean(axis=0), widths, strict=True)):
+            rows[m, training] = [f"{a:+.3f} ± {b:.3f}" for a, b in zip(*each, strict=True)]
+    title = f"Above the best single assessor, {splits} sets of training topics"
+    table = Table("measure", "training topics", *specs, "single, best in training", title=title)
+    for (m, training), cells in sorted(rows.items()):
+        table.row(study.measures[m], training, *cells)
 
 
 def _gains(
@@ -226,8 +222,7 @@ def sharpness(study: Study) -> None:
     gaps = study.options.gaps
     specs = [f"sup_{gap}" for gap in gaps] + [f"sgl_{gap}_msd" for gap in gaps]
     specs += ["aware-s(gap='apc', power=8)", "aware-s(gap='kld', beta=10)", "aware-r"]
-    title = "### Effective number of assessors, 10 training topics"
-    table = Table("method", *study.measures, title=title)
+    table = Table("weights", *study.measures, title="Sharpness, gold for 10 topics")
     for spec in specs:
         weight = registry.get(spec).accuracies(study.by_each, given)[:, :, 0]
         weight = weight / weight.sum(axis=1, keepdims=True)
@@ -235,7 +230,7 @@ def sharpness(study: Study) -> None:
 
 
 def speed(options: Options) -> None:
-    """All u-AWARE estimators on made scores."""
+    """All u-AWARE estimators: gaps of 31 made assessors to random ones, 129 runs, 50 topics."""
     random = np.random.default_rng(1)
     topics, runs = (q.Index.of([f"{n:03d}" for n in range(size)]) for size in (50, 129))
     replicates = options.replicates
@@ -246,30 +241,30 @@ def speed(options: Options) -> None:
     chance = q.Scores(("AP",), "random", names, topics, runs, random.random(shape))
     given = q.Given(random=chance)
     UnsupervisedAware(gap="apc").accuracies(scores.of_columns(["a1"]), given)  # compile
-    title = f"## u-AWARE: gaps of 31 assessors to {3 * replicates} random ones, 129 runs, 50 topics"
-    table = Table("gap", "sgl, 3 weights, CPU s", "tpc, 3 weights, CPU s", title=title)
+    heads = ("sgl, 3 weights, CPU s", "tpc, 3 weights, CPU s", "both, CPU s")
+    table = Table("gap", *heads, title="Speed")
 
     def estimated(gap: str, per: str) -> None:
         for weight in ("md", "msd", "med"):
             UnsupervisedAware(gap=gap, weight=weight, per=per).accuracies(scores, given)
 
-    total = 0.0
+    total = np.zeros(2)
     for gap in options.gaps:
         spent = [timed(partial(estimated, gap, per))[1].cpu for per in ("sgl", "tpc")]
-        total += sum(spent)
-        table.row(gap, *(f"{seconds:.2f}" for seconds in spent))
-    print(f"\nAll {6 * len(options.gaps)} estimators: {total:.1f} s of CPU")
+        total += spent
+        table.row(gap, *(f"{seconds:.2f}" for seconds in (*spent, sum(spent))))
+    table.row("all", *(f"{seconds:.1f}" for seconds in (*total, total.sum())))
 
 
 def main(options: Options) -> None:
+    """Print all tables."""
     warnings.simplefilter("ignore")
     speed(options)
     study = Study(options)
-    print(f"\n## TREC DL 2021: {len(study.crowd.assessors)} assessors, {len(study.runs)} runs")
     sharpness(study)
+    by_gold(study)
+    by_size(study)
     head_to_head(study)
-    for training in options.training:
-        print_tables(study, training)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """hier-bayes beside JAGS, hier-vb beside hier-bayes, and both on TREC 2011's crowd.
 
-    python -m benchmarks.bayes [accuracy] [calibration] [variants] [vb] [jags] [--crowds 400]
+    python -m benchmarks.bayes [accuracy] [fits] [calibration] [variants] [vb] [jags] [--crowds 400]
 
-`accuracy`, `jags` and the first part of `vb` want the folder trec_rf10 of QROWD_DATA; without it
+`accuracy`, `fits` and `jags` want the folder trec_rf10 of QROWD_DATA; without it
 they use a simulated crowd of the same make (`q.simulate("carpenter")`) and say so. `variants` takes
 those of six crowds that are there. `jags` wants the program jags (Debian's package jags, 4.3.1) and
 takes long: more than 10 minutes of CPU. `calibration` is simulation-based: parameters from the
@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import tempfile
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -64,7 +64,7 @@ MODEL = """model {
 
 BINS, DRAWS = 10, 99  # of the calibration: 100 ranks, ten to a bin
 KINDS = ("prevalence", "specificity", "sensitivity")
-NAMES = ("accuracy", "calibration", "variants", "vb", "jags")
+NAMES = ("accuracy", "fits", "calibration", "variants", "vb", "jags")
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,15 @@ class Options:
     parts: tuple[str, ...] = option(NAMES, positional=True, choices=NAMES)
     methods: tuple[str, ...] = ("mv", "ds", "hier-bayes", "hier-vb")
     halves: int = 5  # of the gold
+    fits: tuple[str, ...] = (
+        "hier-bayes",
+        "hier-bayes(seed=1)",
+        "hier-bayes(seed=2)",
+        "hier-bayes(kappa_min=0.5)",
+        "hier-bayes(kappa_min=1.5)",
+        "hier-bayes(kappa_min=3)",
+        "hier-vb",
+    )
     crowds: int = 400  # of the calibration
     first_crowd: int = 0  # its seed
     sweeps: int = 2000  # of hier-bayes
@@ -85,6 +94,7 @@ class Options:
 SHORT = Options(
     methods=("ds", "hier-vb"),
     halves=1,
+    fits=("hier-bayes", "hier-vb"),
     crowds=2,
     sweeps=100,
     jags_sweeps=20,
@@ -121,7 +131,7 @@ def accuracy(options: Options) -> None:
         "no gold, all",
         "no gold, other half",
         "half of gold given, other half",
-        title=f"Share of right grades on gold, {name}; with gold: the mean over "
+        title=f"Right grades on gold, {name}; with gold: the mean over "
         f"{options.halves} random halves",
     )
     halves = []
@@ -198,7 +208,7 @@ def jags(options: Options) -> None:
         "hier-bayes": f"3 x {kept} ({kept})",
         "JAGS": f"{chains} x {sweeps} ({sweeps // 2})",
     }
-    title = f"Hyperparameters, {name}: effective samples (bulk) and R-hat"
+    title = f"JAGS, hyperparameters: effective samples (bulk) and R-hat, {name}"
     table = Table("figure", *HYPER, title=title)
     for sampler, (draws, _) in samplers.items():
         table.row(f"{sampler}: mean", *(f"{x:.3f}" for x in draws.mean(axis=(0, 1))))
@@ -211,6 +221,7 @@ def jags(options: Options) -> None:
         "CPU s",
         "slowest, effective / CPU s",
         "ratio",
+        title="JAGS, speed",
     )
     base = ess_bulk(theirs).min() / jags_cpu
     for sampler, (draws, cpu) in samplers.items():
@@ -229,7 +240,7 @@ def decisions(merged: q.Merged, theirs: Floats, gold: q.Qrels) -> None:
         f"right of {len(at):,} with gold",
         "standard error",
         "as hier-bayes, all pairs",
-        title="Pairs decided by the posterior mean of z",
+        title="JAGS, decisions by the posterior mean of z",
     )
     for sampler, decided in (("hier-bayes", ours), ("JAGS", theirs > 0.5)):
         share = float((decided[at] == true).mean())
@@ -259,36 +270,68 @@ def large_crowd(judgements: int) -> q.Judgements:
     return q.Judgements.from_codes(indexes, codes, grade, scale=q.Scale((0, 1)))  # type: ignore[arg-type]
 
 
-def vb_alone(judgements: int) -> tuple[int, float, float, int, int]:
-    """One fit for a process of its own: iterations, seconds, CPU seconds, peak before and after."""
+def vb_alone(judgements: int) -> tuple[int, float, int, int]:
+    """One fit for a process of its own: iterations, CPU seconds, peak before and after."""
     q.HierVB(max_iter=1).fit(large_crowd(1000))  # kernels come from their cache
     crowd = large_crowd(judgements)
     before = peak_memory()
     merged, spent = timed(lambda: q.HierVB().fit(crowd))
-    return merged.fit.iterations, spent.seconds, spent.cpu, before, peak_memory()
+    return merged.fit.iterations, spent.cpu, before, peak_memory()
+
+
+def fits(options: Options) -> None:
+    """hier-bayes by seed and by `kappa_min`, and hier-vb, beside the first."""
+    crowd, gold, name = collection()
+    table = Table(
+        "method",
+        "right of all gold",
+        "other decisions than the first",
+        "worst R-hat",
+        "CPU s",
+        title=f"Fits of {name}, {len(crowd.pairs):,} pairs, {options.sweeps} sweeps",
+        optional=("worst R-hat",),
+    )
+    q.HierBayes(sweeps=20).fit(crowd)  # compile
+    q.HierVB(max_iter=1).fit(crowd)
+    first = None
+    for spec in options.fits:
+        method = q.get(spec)
+        if isinstance(method, q.HierBayes):
+            method = replace(method, sweeps=options.sweeps)
+        merged, spent = timed(partial(method.fit, crowd))
+        decided = merged.relevant > 0.5
+        first = decided if first is None else first
+        table.row(
+            f"`{spec}`",
+            f"{right(merged, gold):.3f}",
+            f"{(decided != first).mean():.2%}",
+            worst_rhat(merged),
+            f"{spent.cpu:.1f}",
+        )
+
+
+def worst_rhat(merged: q.Merged) -> str:
+    """Over all parameters, where these were drawn."""
+    table = merged.details.parameters
+    if table is None or merged.details.chains is None:
+        return ""
+    return f"{np.nanmax(table['rhat']):.3f}"
 
 
 def vb(options: Options) -> None:
-    """hier-vb beside hier-bayes on one crowd, then on millions of judgements."""
-    crowd, _, name = collection()
-    q.HierBayes(sweeps=20).fit(crowd)  # compile
-    sampled, by_sampling = timed(lambda: q.HierBayes(sweeps=options.sweeps).fit(crowd))
-    merged, by_vb = timed(lambda: q.HierVB().fit(crowd))
-    differ = float(((sampled.relevant > 0.5) != (merged.relevant > 0.5)).mean())
+    """hier-vb on millions of judgements."""
     table = Table(
         "judgements",
         "iterations",
-        "s",
         "CPU s",
         "peak MB before the fit",
         "and after",
-        title=f"{name}: hier-bayes {by_sampling.cpu:.1f} s of CPU, hier-vb {by_vb.cpu:.2f} s; "
-        f"{differ:.2%} of decisions differ",
+        title="hier-vb on large crowds, a process each",
     )
     for size in options.sizes:
-        iterations, seconds, cpu, before, after = alone(vb_alone, size)
+        iterations, cpu, before, after = alone(vb_alone, size)
         memory = [f"{peak / 2**20:.0f}" for peak in (before, after)]
-        table.row(f"{size:,}", iterations, f"{seconds:.2f}", f"{cpu:.2f}", *memory)
+        table.row(f"{size:,}", iterations, f"{cpu:.2f}", *memory)
 
 
 # --- variants -------------------------------------------------------------------------------------
@@ -297,7 +340,7 @@ def vb(options: Options) -> None:
 def variants(options: Options) -> None:
     """The model changed in one way at a time: right decisions and log loss on six crowds' gold."""
     names = present(options.collections)
-    title = "Share of right grades on gold / log loss (p kept within 0.001 and 0.999)"
+    title = "Variants: right grades on gold / log loss (p kept within 0.001 and 0.999)"
     table = Table("model", *names, title=title)
     crowds = [binary_crowd(name) for name in names]
     for name in options.variants:
@@ -373,12 +416,12 @@ def ranks(
     return result
 
 
-def uniform(ranked: list[int]) -> tuple[Offsets, float, float]:
-    """How many ranks fall into each bin, the chi-square of that, and its p value."""
+def uniform(ranked: list[int]) -> tuple[Offsets, float]:
+    """How many ranks fall into each bin, and the p value of the chi-square of that."""
     bins = np.bincount(np.array(ranked) * BINS // (DRAWS + 1), minlength=BINS)
     expected = len(ranked) / BINS
     statistic = float(((bins - expected) ** 2 / expected).sum())
-    return bins, statistic, float(chi2.sf(statistic, BINS - 1))
+    return bins, float(chi2.sf(statistic, BINS - 1))
 
 
 def calibration(options: Options) -> None:
@@ -386,24 +429,28 @@ def calibration(options: Options) -> None:
     warnings.simplefilter("ignore", DataWarning)
     shape = (6, 15, 12, 4)
     seeds = range(options.first_crowd, options.first_crowd + options.crowds)
-    for kappa_min in (0.1, 1.0):
-        crowds = [ranks(seed, kappa_min, shape, options.sweeps) for seed in seeds]
-        table = Table(
-            "parameter",
-            f"ranks in {BINS} bins",
-            "chi-square",
-            "p",
-            title=f"{options.crowds} crowds from the prior, kappa_min {kappa_min}; topics, pairs "
-            f"per topic, assessors, votes per pair {shape}; {options.sweeps} sweeps",
-        )
-        for name in crowds[0]:
-            bins, statistic, p = uniform([crowd[name] for crowd in crowds])
-            table.row(name, " ".join(map(str, bins)), f"{statistic:.1f}", f"{p:.3f}")
+    kinds = (0.1, 1.0)
+    crowds = {
+        kappa: [ranks(seed, kappa, shape, options.sweeps) for seed in seeds] for kappa in kinds
+    }
+    columns = [f"{what}, kappa_min {kappa:g}" for kappa in kinds for what in ("ranks", "p")]
+    table = Table(
+        "parameter",
+        *columns,
+        title=f"Ranks of the truth of {options.crowds} crowds, in {BINS} bins; topics, pairs per "
+        f"topic, assessors, votes per pair {shape}; {options.sweeps} sweeps",
+    )
+    for name in crowds[kinds[0]][0]:
+        cells = []
+        for kappa in kinds:
+            bins, p = uniform([crowd[name] for crowd in crowds[kappa]])
+            cells += [" ".join(map(str, bins)), f"{p:.3f}"]
+        table.row(name, *cells)
 
 
 def main(options: Options) -> None:
     warnings.simplefilter("ignore", NotConvergedWarning)
-    for part in (accuracy, calibration, variants, vb, jags):
+    for part in (accuracy, fits, calibration, variants, vb, jags):
         if part.__name__ in options.parts:
             attempt(partial(part, options))
 

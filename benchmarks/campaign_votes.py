@@ -125,11 +125,11 @@ def main(options: Options) -> None:
     logging.disable(logging.INFO)
     table = Table(
         "crowd",
-        "votes a document, by margin",
+        "by margin: votes a document",
         "accuracy",
         "EUR",
         f"{options.most} votes each: accuracy",
-        "EUR",
+        "EUR of these",
         "as accurate: votes each",
         "votes saved",
         title=f"{options.campaigns} campaigns of {options.documents} documents, sets of "

@@ -7,9 +7,10 @@ the folder that `QROWD_DATA` names; where they are absent, simulated ones of the
 assessors are simulated: they err on 15 % of the pool. Peers are looped over assessors and runs, as
 their users must, from their own forms of the data in memory; where that takes minutes, a sample of
 assessors is measured in the same run, and the whole is reckoned from it. Peers that are not
-installed are left out, and that is said. From files, it is the
-best of five rounds for each. On a
-busy machine the seconds of the processors (all threads together) are the steadier ones.
+installed are left out, and that is said. The 50 topics are the ten, five times. From gzipped files,
+it is the best of five rounds for each. On a busy machine the seconds of the processors (all threads
+together) are the steadier ones. The last table is of the runs of DL 2021: nDCG@10 where the
+relevance of a pair is the share of 82 machine judges who say so.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ from typing import Any
 import numpy as np
 
 import qrowd as q
-from benchmarks._benchmark import Table, run, skip
-from benchmarks._data import folder, there
+from benchmarks._benchmark import Table, attempt, run, skip
+from benchmarks._data import dl21, folder, there
 from benchmarks._measure import Spent, alone, forget_peak, peak_memory, timed
 from qrowd.data.index import Pairs
 
@@ -47,10 +48,18 @@ class Options:
     random_assessors: int = 300
     rounds: int = 5
     draws: tuple[int, ...] = (300, 3000, 6000)
+    unsure_draws: int = 200  # 0: without the last table
 
 
 SHORT = Options(
-    simulated=True, runs=4, depth=50, assessors=3, random_assessors=4, rounds=1, draws=(10, 20)
+    simulated=True,
+    runs=4,
+    depth=50,
+    assessors=3,
+    random_assessors=4,
+    rounds=1,
+    draws=(10, 20),
+    unsure_draws=0,
 )
 
 
@@ -59,13 +68,16 @@ def main(options: Options) -> None:
         runs, gold = q.read_runs(str(runs_folder / "*.gz")), q.read_qrels(qrels_file)
         print(f"Runs: {source}. {len(runs)} runs, {len(gold.topics)} topics, {len(gold)} pairs.")
         number = options.assessors
-        beside_peers(f"{number} assessors, from memory", runs, assessors_of(gold, number), options)
+        title = f"{number} assessors, {len(gold.topics)} topics"
+        beside_peers(title, runs, assessors_of(gold, number), options)
         longer, topics = repeated(runs, gold, 5)
         number = options.random_assessors
-        title = f"{number} assessors, {len(topics.topics)} topics (the same ones repeated)"
-        beside_peers(f"{title}, from memory", longer, assessors_of(topics, number), options, 1)
+        title = f"{number} assessors, {len(topics.topics)} topics"
+        beside_peers(title, longer, assessors_of(topics, number), options, 1)
         from_files(runs_folder, qrels_file, options)
         draws(runs_folder, qrels_file, options)
+    if options.unsure_draws:
+        attempt(lambda: unsure(options.unsure_draws))
 
 
 # --- data -----------------------------------------------------------------------------------------
@@ -148,7 +160,7 @@ class Ratios(Table):
 
     def __init__(self, title: str) -> None:
         columns = ("who", "seconds", "times ours", "CPU seconds", "times our CPU", "note")
-        super().__init__(*columns, title=f"### {title}", optional=("note",))
+        super().__init__(*columns, title=title, optional=("note",))
         self.base: Spent | None = None
 
     def add(self, name: str, spent: Spent, note: str = "") -> None:
@@ -257,7 +269,7 @@ def from_files(runs_folder: Path, qrels_file: Path, options: Options) -> None:
             spent = read()
             if spent is not None:
                 rounds[name].append(spent)
-    table = Ratios("Files to scores, one qrels")
+    table = Ratios("Files to scores")
     for name, several in rounds.items():
         if several:
             seconds = min(spent.seconds for spent in several)
@@ -303,7 +315,7 @@ def draws(runs_folder: Path, qrels_file: Path, options: Options) -> None:
         "draws, MB",
         "result, MB",
         "peak grew by, MB",
-        title="### Draws: seconds and memory",
+        title="Draws",
     )
     kinds = [(count, "means") for count in options.draws] + [(options.draws[1], "topics")]
     for count, keep in kinds:
@@ -321,6 +333,18 @@ def drawn(runs_folder: str, qrels_file: str, count: int, keep: str) -> tuple[flo
     scores, spent = timed(lambda: q.evaluate(runs, several, MEASURES, keep=keep))
     size = count * len(gold)
     return spent.seconds, size, scores.values.nbytes, peak_memory() - before
+
+
+def unsure(count: int) -> None:
+    """nDCG@10 under shares of votes: its expectation, the mean of draws, and the other number."""
+    crowd, _, runs = dl21()
+    votes = q.MajorityVote().fit(crowd)
+    ratio = q.evaluate(runs, votes.soft(), ["nDCG@10", "nDCG(expected='ratio')@10"]).means()
+    drawn = q.evaluate(runs, votes.draws(count, 1), ["nDCG@10"], keep="means").means()
+    table = Table("nDCG@10", "mean of all runs", title="An expectation and a ratio")
+    table.row("expectation", f"{ratio[0].mean():.4f}")
+    table.row(f"mean of {count} draws", f"{drawn.mean():.4f}")
+    table.row("expected='ratio'", f"{ratio[1].mean():.4f}")
 
 
 if __name__ == "__main__":

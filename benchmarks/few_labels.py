@@ -1,6 +1,6 @@
 """Few human labels beside many machine labels: do intervals hold, how wide are they, who is first?
 
-    QROWD_DATA=folder python -m benchmarks.few_labels [samples] [seed] [--only PART ...]
+    QROWD_DATA=folder python -m benchmarks.few_labels [--only PART ...]
 
 DL 2021: 63 runs, 53 topics, 10,828 pairs; the machine is the share of 82 machine assessors who say
 relevant, or one that answers the opposite, always yes, or at random; gold is NIST's, grades 2 and 3
@@ -13,10 +13,10 @@ bootstrap quantiles. Then the order of systems.
 Last (`steps`) P, DCG, AP and nDCG from pairs sampled by weight for all four at once: runs and
 differences of runs, graded; grade 3 only; a made pool in which topics have few relevant documents;
 and TREC-8 with three made machines, whose errors differ by topic. Claims are differences whose 95 %
-interval leaves out 0; and those of all runs against one together (`better` and `worse` of
-`compare --baseline`, at 95 %), each run being the baseline once: how many such tables have a wrong
-one. Widths are over those of human labels alone from the same pairs (Hajek's
-estimate; for AP and nDCG one step without the machine), in every tenth sample.
+interval leaves out 0 (alone); and those of all runs against one together (`better` and `worse` of
+`compare --baseline`, at 95 %), each run being the baseline once, so that a couple counts twice: how
+many such tables have a wrong one. Widths are over those of human labels alone from the same pairs
+(Hajek's estimate; for AP and nDCG one step without the machine), in every tenth sample.
 
 And (`population`) the same where topics are a sample, too: as many as there are drawn with
 replacement from those of DL 2021, the truth being the scores on all of these; intervals over
@@ -64,8 +64,17 @@ from qrowd.evaluation.measure import measures_of
 
 LINEAR, ALL = ("P@10", "DCG@10"), ("P@10", "DCG@10", "nDCG@10", "AP")
 ALONE = "human only"
-PARTS = ("pairs", "effective", "topics", "ways", "ranking", "steps", "population", "needed")
+OF_ONE_MACHINE = ("pairs", "effective", "topics", "ways", "ranking")
+PARTS = (*OF_ONE_MACHINE, "steps", "population", "needed")
 COLLECTIONS = ("dl21", "dl21, grade 3", "made", "trec8")
+COVERAGE = (
+    *("no interval", "runs", "worst run", "couples", "5th percentile", "neighbours"),
+    *("bias", "half width", "couples' half width", "over human only"),
+)
+CLAIMS = (
+    *("alone: wrong", "alone, neighbours: wrong", "together: wrong"),
+    *("together, neighbours: wrong", "tables with a wrong one"),
+)
 EFFECTIVE = (1, 3, 5, 7, 10, 15, 20, 30, 50)
 FIVE = (
     "cmp-gpt4o-binary",
@@ -78,13 +87,13 @@ FIVE = (
 
 @dataclass(frozen=True)
 class Options:
-    samples: int = option(1000, positional=True)
-    seed: int = option(0, positional=True)
+    samples: int = 1000
+    seed: int = 0
     collection: int = 53  # topics of DL 2021
     pairs: tuple[int, ...] = (300, 700, 1400)
     topics: tuple[int, ...] = (5, 10, 20)
     steps: tuple[int, ...] = (100, 200, 300, 700)  # pairs, in the last part
-    draws: int = 200  # samples of each size there
+    draws: int = 100  # samples of each size there
     collections: tuple[str, ...] = option(COLLECTIONS, choices=COLLECTIONS)
     by: str = "weight"
     only: tuple[str, ...] = option(PARTS, choices=PARTS)
@@ -141,20 +150,32 @@ class Tally:
         """Of human-only intervals."""
         return float(np.mean(self.width[ALONE]))
 
-    def add_rows(self, table: Table, *design: object, base: float) -> None:
-        """Each estimate's coverage, and its width over the base."""
-        for name, held in self.held.items():
-            width = np.mean(self.width[name]) / base
-            table.row(*design, name, f"{np.mean(held):.3f}", f"{width:.3f}")
+
+def add_rows(table: Table, design: tuple[str, ...], sizes: list[tuple[Tally, float]]) -> None:
+    """Of each estimate: its coverage, and its width over the base, by the size of the sample."""
+    for name in sizes[0][0].held:
+        cells = [
+            cell
+            for tally, base in sizes
+            for cell in (np.mean(tally.held[name]), np.mean(tally.width[name]) / base)
+        ]
+        table.row(*design, name, *(f"{cell:.3f}" for cell in cells))
+
+
+def by_size(sizes: tuple[int, ...], what: str) -> list[str]:
+    """Columns with coverage and width."""
+    return [f"{n:,} {what}: {figure}" for n in sizes for figure in ("coverage", "width")]
 
 
 def over_pairs(world: World, options: Options) -> None:
     """Pairs at random, and by weight."""
     truth, size = world.gold.grade.astype(np.float64), len(world.gold)
+    columns = ("measure", "by", "machine", *by_size(options.pairs, "pairs"))
     title = "Pairs: coverage, and width over human only from random pairs"
-    table = Table("measure", "pairs", "by", "machine", "coverage", "width", title=title)
+    table = Table(*columns, title=title)
     for measure in measures_of(LINEAR):
         weights = pair_weights(world.runs, world.gold.pairs, measure)
+        found: dict[str, list[tuple[Tally, float]]] = {}
         for n in options.pairs:
             base = 0.0
             for by, chance in chances(weights, n, size).items():
@@ -163,7 +184,9 @@ def over_pairs(world: World, options: Options) -> None:
                     at = np.flatnonzero(systematic(chance, random))
                     add_sample(tally, weights, truth, at, chance, world.judges())
                 base = base or tally.mean_width()
-                tally.add_rows(table, repr(measure), n, by, base=base)
+                found.setdefault(by, []).append((tally, base))
+        for by, tallies in found.items():
+            add_rows(table, (repr(measure), by), tallies)
 
 
 def chances(weights: Any, n: int, size: int) -> dict[str, Floats]:
@@ -224,9 +247,11 @@ def over_topics(world: World, options: Options) -> None:
         name: q.evaluate(world.runs, soft_of(world.gold, p), ALL).values[:, 0]
         for name, p in world.judges().items()
     }
+    columns = ("measure", "machine", *by_size(options.topics, "topics"))
     title = "Topics: coverage, and width over human only from the same topics"
-    table = Table("measure", "topics", "machine", "coverage", "width", title=title)
+    table = Table(*columns, title=title)
     for m, measure in enumerate(ALL):
+        found = []
         for n in options.topics:
             tally, random = Tally(), np.random.default_rng([n, m, world.seed])
             for _ in range(options.samples):
@@ -236,7 +261,8 @@ def over_topics(world: World, options: Options) -> None:
                 for name, values in every.items():
                     estimate = topic_means(truth[m][at], values, at)
                     tally.add(name, estimate, truth[m].mean(axis=0))
-            tally.add_rows(table, measure, n, base=tally.mean_width())
+            found.append((tally, tally.mean_width()))
+        add_rows(table, (measure,), found)
 
 
 def soft_of(gold: Qrels, p: Floats) -> SoftQrels:
@@ -250,7 +276,7 @@ def ranking(world: World, options: Options) -> None:
     """
     truth, size = world.gold.grade.astype(np.float64), len(world.gold)
     ways = ("ppi", "recalibrated", "the order shown", ALONE)
-    title = "Ranking: tau with all gold"
+    title = "Ranking: tau with the order under all gold"
     table = Table("measure", "pairs", "by", "machine", *ways, title=title)
     for measure in measures_of(LINEAR):
         weights = pair_weights(world.runs, world.gold.pairs, measure)
@@ -295,18 +321,21 @@ def other_ways(world: World, options: Options) -> None:
         "rg": (world.merged, {"method": "rg"}),
     }
     title = "Other ways, random pairs: coverage, and width over human only"
-    table = Table("measure", "pairs", "way", "coverage", "width", title=title)
+    table = Table("way", "measure", *by_size(options.pairs, "pairs"), title=title)
     for name, (machine, how) in ways.items():
         measures = LINEAR if name != "rg" else LINEAR[:1]
         truth = q.evaluate(world.runs, world.gold, measures).means()[:, 0]
+        cells: list[list[str]] = [[] for _ in measures]
         for n in options.pairs:
             samples = [
                 by_correct(world, machine, truth, n, measures, number, how)
                 for number in range(options.samples)
             ]
-            for measure, figures in zip(measures, np.nanmean(samples, axis=0), strict=True):
+            for row, figures in zip(cells, np.nanmean(samples, axis=0), strict=True):
                 held, width, alone = figures
-                table.row(measure, n, name, f"{held:.3f}", f"{width / alone:.3f}")
+                row += [f"{held:.3f}", f"{width / alone:.3f}"]
+        for measure, row in zip(measures, cells, strict=True):
+            table.row(name, measure, *row)
 
 
 def by_correct(
@@ -366,16 +395,9 @@ def graded(name: str, topics: int) -> tuple[Merged, Qrels, RunSet, tuple[str, ..
     return q.get("mv").fit(crowd), gold, runs, plain
 
 
-def steps(world: World, options: Options) -> None:
-    """Coverage of runs and of couples in one step."""
-    title = f"One step, by {options.by}: coverage of 90 % intervals, {options.draws} samples a row"
-    table = Table(
-        *("collection", "measure", "pairs", "without", "runs", "worst run", "couples"),
-        *("5th percentile", "neighbours", "bias", "half width", "of human only"),
-        *("couples' half", "claims", "wrong", "neighbours' claims", "wrong there"),
-        *("together", "wrong", "neighbours' claims", "wrong there", "tables with a wrong one"),
-        title=title,
-    )
+def steps(options: Options) -> None:
+    """Coverage of runs and of couples in one step, and claims."""
+    found: list[tuple[str, str, int, Steps]] = []
     for name in options.collections:
         machine, gold, runs, names = graded(name, options.collection)
         truth = q.evaluate(runs, gold, names).means()[:, 0]
@@ -383,16 +405,22 @@ def steps(world: World, options: Options) -> None:
         print(f"{name}: {np.median(counts):g} relevant documents in the median topic")
         worth = variance_shares(machine, runs, measures_of(names))  # as q.sample has it
         for n in options.steps:
-            rows = [Steps(truth[m]) for m in range(len(names))]
+            rows = [Steps(means) for means in truth]
             chance = probabilities(worth, n, even_share(options))
             for number in range(options.draws):
-                at = systematic(chance, np.random.default_rng([world.seed, n, number]))
+                at = systematic(chance, np.random.default_rng([options.seed, n, number]))
                 chosen = Sample(gold.pairs.select(at), chance[at], options.by, gold.grade[at])
                 step = OneStep(runs, machine, chosen)
                 for row, measure in zip(rows, measures_of(names), strict=True):
                     row.add(step, measure, alone=number % 10 == 0)
-            for row, label in zip(rows, names, strict=True):
-                table.row(name, label, n, *row.cells())
+            found += [(name, label, n, row) for row, label in zip(rows, names, strict=True)]
+    design = ("collection", "measure", "pairs")
+    table = Table(*design, *COVERAGE, title="Coverage and widths of one step")
+    for name, label, n, row in found:
+        table.row(name, label, n, *row.coverage())
+    table = Table(*design, *CLAIMS, title="Claims")
+    for name, label, n, row in found:
+        table.row(name, label, n, *row.claims())
 
 
 def even_share(options: Options) -> float:
@@ -400,21 +428,16 @@ def even_share(options: Options) -> float:
     return EVEN_BY_VARIANCE if options.by == "weight" else 1.0
 
 
-def population(world: World, options: Options) -> None:
+def population(options: Options) -> None:
     """Coverage of scores on a population of topics, from a sample of these."""
-    title = f"One step, by {options.by}, topics drawn anew: {options.draws} samples a row"
-    table = Table(
-        *("over", "measure", "pairs", "runs", "worst run", "couples", "5th percentile"),
-        *("neighbours", "bias", "half width", "couples' half", "claims", "wrong"),
-        title=title,
-    )
+    table = Table("over", "measure", "pairs", *COVERAGE[:-1], title="Topics drawn anew")
     machine, gold, runs, names = graded("dl21", options.collection)
     measures, truth = measures_of(names), q.evaluate(runs, gold, names).means()[:, 0]
     worth = variance_shares(machine, runs, measures)
     for n in options.steps:
         rows = {over: [Steps(means) for means in truth] for over in ("pool", "topics")}
         for number in range(options.draws):
-            random = np.random.default_rng([world.seed, n, number])
+            random = np.random.default_rng([options.seed, n, number])
             drawn, labels, ranked, share = resampled(machine, gold, runs, worth, random)
             chance = probabilities(share, n, even_share(options))
             at = systematic(chance, random)
@@ -425,15 +448,13 @@ def population(world: World, options: Options) -> None:
                     row.add(step, measure, alone=False)
         for over, steps in rows.items():
             for row, name in zip(steps, names, strict=True):
-                cells = row.cells()
-                table.row(over, name, n, *cells[1:8], *cells[9:12])
+                table.row(over, name, n, *row.coverage()[:-1])
 
 
-def needed(world: World, options: Options) -> None:
+def needed(options: Options) -> None:
     """How many topics are needed, over how many the true scores ask for."""
-    title = f"Topics needed: over what true scores ask for, {options.draws} samples a row"
     columns = ("collection", "measure", "pairs", "deviation", "topics", "topics by expected scores")
-    table = Table(*columns, title=title)
+    table = Table(*columns, title="Topics needed, over what true scores ask for")
     for name in options.collections:
         machine, gold, runs, names = graded(name, options.collection)
         truth = q.evaluate(runs, gold, names).values[:, 0]
@@ -441,7 +462,7 @@ def needed(world: World, options: Options) -> None:
         for n in options.steps:
             chance, ratios = probabilities(worth, n, even_share(options)), []
             for number in range(options.draws):
-                at = systematic(chance, np.random.default_rng([world.seed, n, number]))
+                at = systematic(chance, np.random.default_rng([options.seed, n, number]))
                 chosen = Sample(gold.pairs.select(at), chance[at], options.by, gold.grade[at])
                 found = q.correct(runs, machine, chosen, names)
                 assert found.by_topic is not None
@@ -545,11 +566,13 @@ class Steps:
         for name, figure in figures.items():
             self.kept.setdefault(name, []).append(figure)
 
-    def cells(self) -> list[str]:
-        """Of a row of the table; coverage is that of all intervals that can be computed."""
-        kept = {name: np.array(figures, np.float64) for name, figures in self.kept.items()}
-        claims, wrong, close, wrong_close = kept["claims"].sum(axis=0)
-        together = kept["together"].sum(axis=0)
+    def figures(self) -> dict[str, Floats]:
+        """By name, over samples."""
+        return {name: np.array(figures, np.float64) for name, figures in self.kept.items()}
+
+    def coverage(self) -> list[str]:
+        """Of all intervals that can be computed, whether they are given or not."""
+        kept = self.figures()
         known = ~np.isnan(kept["couples"]).all(axis=0)  # of some couples there is never an interval
         by_couple = np.nanmean(kept["couples"][:, known], axis=0)
         by_run = np.nanmean(kept["held"], axis=0)
@@ -562,17 +585,21 @@ class Steps:
             f"{np.nanmean(kept['couples'][:, self.near]):.3f}",
             f"{kept['miss'].mean():+.4f}",
             f"{np.nanmean(kept['half']):.4f}",
-            f"{kept['over'].mean():.2f}" if "over" in kept else "",
             f"{np.nanmean(kept['wide']):.4f}",
-            f"{claims:.0f}",
-            f"{wrong / max(claims, 1):.4f}",
-            f"{close:.0f}",
-            f"{wrong_close / max(close, 1):.4f}",
-            f"{together[0]:.0f}",
-            f"{together[1] / max(together[0], 1):.5f}",
-            f"{together[2]:.0f}",
-            f"{together[3] / max(together[2], 1):.4f}",
-            f"{kept['together'][:, 4].mean():.4f}",
+            f"{kept['over'].mean():.2f}" if "over" in kept else "",
+        ]
+
+    def claims(self) -> list[str]:
+        """How many are wrong, and how many tables have a wrong one."""
+        kept = self.figures()
+        claims, wrong, close, wrong_close = kept["claims"].sum(axis=0)
+        claimed, missed, near, missed_near, _ = kept["together"].sum(axis=0)
+        return [
+            f"{wrong:,.0f} of {claims:,.0f}",
+            f"{wrong_close:,.0f} of {close:,.0f}",
+            f"{missed:,.0f} of {claimed:,.0f}",
+            f"{missed_near:,.0f} of {near:,.0f}",
+            f"{kept['together'][:, 4].mean():.2%}",
         ]
 
 
@@ -589,18 +616,26 @@ def alone_half(step: OneStep, measure: q.Measure) -> Floats:
     return np.asarray((high - low) / 2)
 
 
+def one_machine(options: Options) -> World:
+    """DL 2021 with binary gold."""
+    crowd, grades, runs = dl21(options.collection)
+    merged: Merged = q.get("mv").fit(crowd)
+    gold = grades.binary(2)
+    assert gold.pairs == merged.pairs
+    return World(gold, merged, runs, crowd, options.seed)
+
+
 def main(options: Options) -> None:
     """All tables."""
-    crowd, graded, runs = dl21(options.collection)
-    merged: Merged = q.get("mv").fit(crowd)
-    gold = graded.binary(2)
-    assert gold.pairs == merged.pairs
-    world = World(gold, merged, runs, crowd, options.seed)
-    print(f"{options.samples} samples, seed {options.seed}")
-    parts = (over_pairs, by_effective, over_topics, other_ways, ranking, steps, population, needed)
-    for name, part in zip(PARTS, parts, strict=True):
+    if set(options.only) & set(OF_ONE_MACHINE):
+        world = one_machine(options)
+        parts = (over_pairs, by_effective, over_topics, other_ways, ranking)
+        for name, part in zip(OF_ONE_MACHINE, parts, strict=True):
+            if name in options.only:
+                part(world, options)
+    for name, of_graded in (("steps", steps), ("population", population), ("needed", needed)):
         if name in options.only:
-            part(world, options)
+            of_graded(options)
 
 
 if __name__ == "__main__":

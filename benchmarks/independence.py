@@ -5,12 +5,14 @@
 For each seed a crowd with independent errors is made, and the check tells (or raises a false alarm)
 how much copying and how much common difficulty it would have found in 80 %. Then a new crowd is
 made with just that much copying, and one with just that much difficulty: how many are found? The
-crowds are made here, from skills that the check does not know. Below: the crowds of the data.
+crowds are made here, from skills that the check does not know. Below: the crowds of the data, as
+`qrowd quality --independence` sees them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import expit, logit
@@ -18,6 +20,7 @@ from scipy.special import expit, logit
 import qrowd as q
 from benchmarks._benchmark import Table, attempt, option, run
 from benchmarks._data import CROWDS, folder, present
+from benchmarks._measure import timed
 from qrowd.data.arrays import Array
 from qrowd.data.index import Index, Pairs
 from qrowd.data.judgements import Judgements
@@ -120,6 +123,7 @@ def made_worlds(options: Options) -> None:
         "found at it",
         "difficulty: bound",
         "found at it ",
+        title="At the bound that is stated",
         optional=("found at it", "found at it "),
     )
     pooled: dict[str, list[bool]] = {"alarm": [], "copying": [], "difficulty": []}
@@ -174,21 +178,37 @@ def _middle(bounds: list[float]) -> str:
 def real_crowds() -> None:
     """Print what the check says of the crowds of the data."""
     names = ("copying: bound", "difficulty: bound")
-    table = Table("crowd", "assessors", "judgements", "found", "p", *names, optional=names)
+    table = Table(
+        "crowd",
+        "assessors",
+        "judgements",
+        "found",
+        "p",
+        *names,
+        "correlation of errors",
+        "95 % over topics",
+        "CPU s",
+        title="Real crowds",
+        optional=names,
+    )
     for name in present([*CROWDS, "cystic_fibrosis", "dawid_skene_1979"]):
         crowd = q.read_judgements(folder(name) / "judgements.tsv.gz")
         crowd = crowd.binary(CROWDS[name][0]) if name in CROWDS else crowd
         check = detection(crowd, DS)
+        verdict, spent = timed(partial(q.independence, crowd, DS))
         table.row(
             name,
             len(crowd.assessors),
-            len(crowd),
+            f"{len(crowd):,}",
             check.sign if check.found else "nothing",
             f"{check.p:.3f}" if check.p >= 0.001 else "< .001",
             *(
                 _middle([bound]) if not check.found else ""
                 for bound in (check.copying, check.difficulty)
             ),
+            f"{verdict.rho:.3f}",
+            f"[{verdict.low:.3f}, {verdict.high:.3f}]",
+            f"{spent.cpu:.1f}",
         )
 
 

@@ -1,9 +1,10 @@
-"""Assessor quality at size, and Krippendorff's alpha beside crowd-kit's and nltk's.
+"""Assessor quality at size, alpha beside crowd-kit's and nltk's; checks on gold, how often passed.
 
 python -m benchmarks.quality
 
 One million judgements of 200,000 pairs by 10,000 assessors, simulated. crowd-kit 1.4.2 and nltk run
-in the interpreter named by QROWD_PEERS (default: this one).
+in the interpreter named by QROWD_PEERS (default: this one). Then how often workers of five kinds
+pass the checks of `qrowd quality --simulate-checks` on a gold set with the grades 0 1 1 2 2.
 """
 
 from __future__ import annotations
@@ -35,6 +36,13 @@ SHORT = Options(topics=2, documents=20, assessors=10, times=1)
 
 
 def main(options: Options) -> None:
+    """Print both tables."""
+    speed(options)
+    checks()
+
+
+def speed(options: Options) -> None:
+    """Seconds of what is done with a million judgements."""
     made = q.simulate(
         topics=options.topics,
         documents=options.documents,
@@ -56,21 +64,31 @@ def main(options: Options) -> None:
         "the same with estimates by ds": lambda: q.assessors(crowd, gold, merge=q.DawidSkene()),
         "three rules, without each of those left out": lambda: q.screen(crowd, rules, gold),
     }
-    table = Table("what", "seconds", "beside it", title=repr(crowd), optional=("beside it",))
+    print(repr(crowd))
+    table = Table("what", "seconds", "beside it", title="Seconds", optional=("beside it",))
     seconds: dict[str, float] = {}
     for name, work in works.items():
         result = work()  # not counted
         seconds[name] = least(work, options.times).seconds
-        note = f"{len(result.left_out)} left out" if name.startswith("three") else ""
+        grown = (psutil.Process().memory_info().rss - before) / 2**20
+        more = f"; memory grew by {grown:.0f} MB in all of this"
+        note = f"{len(result.left_out):,} left out{more}" if name.startswith("three") else ""
         table.row(name, f"{seconds[name]:.3f}", note)
-    grown = (psutil.Process().memory_info().rss - before) / 2**20
     for peer, (spent, value) in by_peers(crowd).items():
         times = spent / seconds["alpha, from a frame of names"]
         inside = spent / seconds["alpha"]
         same = abs(value - works["alpha"]()) < 1e-9
         note = f"{inside:.0f} times ours, {times:.0f} times with reading names; same value: {same}"
         table.row(f"alpha by {peer}", f"{spent:.3f}", note)
-    print(f"\nMemory grew by {grown:.0f} MB over the judgements.")
+
+
+def checks() -> None:
+    """How often workers pass the checks on one gold set; exact."""
+    names = ("binary >= 0.85", "NDCG >= 0.62", "both", "accuracy >= 0.6")
+    table = Table("worker", *names, title="Checks on gold")
+    for each in q.simulate_checks([0, 1, 1, 2, 2]):
+        shares = (each.binary, each.ndcg, each.both, each.accuracy)
+        table.row(each.worker, *(f"{share:.3f}" for share in shares))
 
 
 def by_peers(crowd: q.Judgements) -> dict[str, list[float]]:

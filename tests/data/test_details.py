@@ -10,6 +10,8 @@ from qrowd.errors import UnknownNameError
 
 def test_details_can_be_had_by_name() -> None:
     details = Details(prior=np.ones((1, 2)), own={"easiness": 3.0})
+    assert "easiness" in details
+    assert "chains" not in details
     assert details["prior"].shape == (1, 2)
     assert details["easiness"] == 3.0
     assert list(details.named) == ["prior", "easiness"]

@@ -40,6 +40,9 @@ class Details:
             raise UnknownNameError.among("detail", name, named)
         return named[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self.named
+
     @property
     def named(self) -> dict[str, Any]:
         """All that there is, by name."""
