@@ -1,10 +1,13 @@
 """Do the intervals of merged labels' accuracy and kappa hold the truth, and stay where they can be?
 
-python -m benchmarks.label_intervals             prints the table of docs/evidence/comparing.md
+    python -m benchmarks.label_intervals [coverage] [calibration]
 
-Labels are right with a probability that differs from topic to topic (beta, so that errors of a
-topic's pairs correlate by `within`) about a true accuracy. 30 % of the pairs are relevant. The
-true kappa is that of the population.
+`coverage`, on made labels: they are right with a probability that differs from topic to topic
+(beta, so that errors of a topic's pairs correlate by `within`) about a true accuracy. 30 % of the
+pairs are relevant. The true kappa is that of the population.
+
+`calibration`: how right the labels of three methods are on DL 2021, and how right their
+probabilities, as `qrowd score` says it, with standard errors over topics.
 """
 
 from __future__ import annotations
@@ -14,15 +17,26 @@ from dataclasses import dataclass
 import numpy as np
 
 import qrowd as q
-from benchmarks._benchmark import Table, run
+from benchmarks._benchmark import Table, attempt, option, run
+from benchmarks._data import binary_crowd
 
 MEASURES = ("accuracy", "kappa")
 LEAST = {"accuracy": 0.0, "kappa": -1.0}
 RELEVANT = 0.3
+METHODS = ("mv", "ds", "mace")
+CALIBRATED = {
+    "accuracy": "accuracy",
+    "kappa": "kappa",
+    "auc": "AUC",
+    "map": "MAP",
+    "log_loss": "log loss",
+}
+NAMES = ("coverage", "calibration")
 
 
 @dataclass(frozen=True)
 class Options:
+    parts: tuple[str, ...] = option(NAMES, positional=True, choices=NAMES)
     samples: int = 400
     seed: int = 41
     topics: tuple[int, ...] = (5, 20, 50)
@@ -59,7 +73,26 @@ def true_kappa(accuracy: float) -> float:
 
 
 def main(options: Options) -> None:
-    title = f"Coverage of {options.level:.0%} intervals, {options.samples} samples"
+    """Print both tables."""
+    if "coverage" in options.parts:
+        coverage(options)
+    if "calibration" in options.parts:
+        attempt(calibration)
+
+
+def calibration() -> None:
+    """How right three methods are on DL 2021, and how right their probabilities."""
+    judgements, gold = binary_crowd("dl21")
+    table = Table("method", *CALIBRATED.values(), title="Calibration")
+    for method in METHODS:
+        scores = q.score_labels(q.get(method).fit(judgements), gold)
+        cells = [f"{scores[name]:.3f} ({scores.errors[name]:.3f})" for name in CALIBRATED]
+        table.row(method, *cells)
+
+
+def coverage(options: Options) -> None:
+    """How often intervals hold the truth, and leave the range, and how wide they are."""
+    title = f"Coverage of {options.level:.0%} intervals"
     names = [f"{measure}: {what}" for measure in MEASURES for what in ("holds", "width", "outside")]
     table = Table("accuracy", "within", "topics", "pairs each", *names, title=title)
     for accuracy in (0.9, 0.98, 1.0):

@@ -99,7 +99,7 @@ def main(options: Options) -> None:
     table = Table(
         *("collection", "group", "runs", "pairs lost", "mean change of AP", "largest", "of run"),
         *("places moved", "least tau", "agrees with loops"),
-        title=f"Each group without what only it has among its first {options.depth}",
+        title=f"Each group left out, depth {options.depth}",
     )
     for name in COLLECTIONS:
         attempt(lambda name=name: one(name, options, table))  # type: ignore[misc]

@@ -1,8 +1,8 @@
 """How well spammers are found: ROC curves on crowds whose spammers are known.
 
-python -m benchmarks.spam                       prints the tables of docs/evidence/trust.md
-python -m benchmarks.spam --figures docs/figures
-                                                also draws its ROC curves
+    python -m benchmarks.spam [--prevalence 0.1] [--figures docs/figures]
+
+`--figures` draws ROC curves there.
 
 A fifth of each crowd are spammers (8 % random with a coin of their own, 4 % always yes, 4 % always
 no, 4 % repeat a pattern of two to six answers), the others are good, sloppy and biased assessors
@@ -122,11 +122,11 @@ def main(options: Options) -> None:
             right = [doubt[np.isin(kinds, members)].mean() for members in KINDS.values()]
             wrong = [doubt[kinds == kind].mean() for kind in HONEST]
             shares[rule, size] = [*right, *wrong]
-    table = Table("statistic", "spammers", *map(str, options.sizes))
+    table = Table("statistic", "spammers", *map(str, options.sizes), title="Area under the curve")
     for name in STATISTICS:
         for kind in KINDS:
             table.row(name, kind, *(f"{areas[name, kind, size]:.3f}" for size in options.sizes))
-    table = Table("rule", "judgements", *KINDS, *HONEST)
+    table = Table("rule", "judgements", *KINDS, *HONEST, title="Share that is doubted")
     for rule in RULES:
         for size in options.sizes:
             table.row(rule, size, *(f"{share:.3f}" for share in shares[rule, size]))

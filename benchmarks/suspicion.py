@@ -1,6 +1,6 @@
 """Whom suspected types accuse, and whom they find: on crowds whose assessors are known.
 
-python -m benchmarks.suspicion              prints the tables of docs/evidence/trust.md
+    python -m benchmarks.suspicion
 
 Good crowds are of good assessors only; in mixed ones three in ten are spammers (12 % random with a
 coin of their own, 6 % always yes, 6 % always no, 6 % repeat a pattern), the others are good (40 %),
@@ -81,7 +81,7 @@ def main(options: Options) -> None:
     table = Table(
         "known", "relevant", "crowd", "answers", "good accused", "good called good",
         "good untold", "sloppy accused", "random found", "uniform found", "crowds",
-        optional=("sloppy accused", "random found", "uniform found"),
+        title="Made crowds", optional=("sloppy accused", "random found", "uniform found"),
     )  # fmt: skip
     for prevalence in (0.2, 0.5):
         for mix in MIXES:
@@ -115,7 +115,14 @@ def of_setting(table: Table, prevalence: float, mix: str, size: int, options: Op
 
 def real() -> None:
     """Types without gold, beside those on gold alone."""
-    table = Table("crowd", "good on gold", "accused without gold", "accused on gold", "found")
+    table = Table(
+        "crowd",
+        "good on gold",
+        "accused without gold",
+        "accused on gold",
+        "found",
+        title="Real crowds",
+    )
     for name in present(list(CROWDS)):
         judgements, gold = binary_crowd(name)
         with_gold = judgements.of_pairs(gold.pairs.locate(judgements.pairs) >= 0)
