@@ -1,8 +1,8 @@
 """Which vote next, and when to stop: votes of real crowds, each asked for at most once.
 
-    QROWD_DATA=folder python -m benchmarks.votes [--only PART]
+    QROWD_DATA=folder python -m benchmarks.votes [--only PART ...]
 
-Parts: labels, change, stopping, wrong, systems, scores, time.
+Parts: labels, change, stopping, wrong, systems, loop, scores, time.
 
 labels: accuracy of majority votes on gold pairs with six votes or more, picked by margin against
 fewest first, both on the same streams of votes. change: how often a label changes until nine votes,
@@ -11,6 +11,7 @@ nine votes; against five votes each. wrong: the share of wrong labels as 100 gol
 while 90 % intervals are about this pool. systems: an expert's judgements until the order
 of runs by AP is nearly that of all judgements (tau_AP .9), drawn by `couples` against rank by rank
 over all runs, both scored by the same model; with and without a tenth that is drawn uniformly.
+loop: the same choice in `qrowd loop`, beside documents in random order, on the first collection.
 scores: 90 % intervals of runs' scores from that uniform part alone, after judgements were chosen to
 tell systems apart. Intervals of differences are over topics, or the pairs of one.
 """
@@ -31,6 +32,7 @@ from qrowd.budget.votes import Pool, drawn
 from qrowd.data.arrays import Array, Floats, Grades
 
 MOST, RISK = 9, 0.2
+PARTS = ("labels", "change", "stopping", "wrong", "systems", "loop", "scores", "time")
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Options:
     copies: int = 6
     repetitions: int = 100
     uniform: tuple[float, ...] = option((0.1, 0.3))
-    only: str = ""
+    only: tuple[str, ...] = option(PARTS, choices=PARTS)
 
 
 SHORT = Options(
@@ -79,7 +81,7 @@ def labels(options: Options) -> None:
         "by margin",
         "difference",
         "as good as fewest first with",
-        title=f"accuracy of majority votes, {options.orders} orders; at most {MOST} votes a pair",
+        title="Picked by margin",
     )
     for name in options.crowds:
         rows, gold = crowd(name, 6)
@@ -127,7 +129,7 @@ def over_pairs(rows: q.Judgements, gold: q.Qrels, loop: q.Loop) -> list[str]:
 
 
 def change(options: Options) -> None:
-    table = Table("crowd", "p_change", "labels", "stated", "changed", title="labels at nine votes")
+    table = Table("crowd", "p_change", "labels", "stated", "changed", title="Changed labels")
     for name in options.crowds:
         whole, _ = binary_crowd(name)
         rows = whole.of_pairs(np.diff(whole.pair_starts) >= MOST)
@@ -178,7 +180,7 @@ def stopping(options: Options) -> None:
         "with five votes each",
         "difference",
         "fewer votes",
-        title=f"stopping at risk {RISK}, two votes at least and {MOST} at most",
+        title="Stopping",
     )
     for name in options.crowds:
         rows, gold = crowd(name, MOST)
@@ -213,7 +215,7 @@ def wrong(options: Options) -> None:
         "stated wrong",
         "wrong",
         "intervals that hold it",
-        title=f"{options.gold} gold pairs drawn at random, {options.orders} times",
+        title="Wrong labels",
     )
     for name in options.crowds:
         for rule in ("3 votes", "5 votes", "stopping"):
@@ -263,7 +265,7 @@ def systems(options: Options) -> None:
         "couples called decided at 1000",
         "of them wrong",
         "stated",
-        title=f"batches of 100, {options.copies} orders",
+        title="Systems",
     )
     for name in options.collections:
         runs, gold = judged_runs(name)
@@ -356,6 +358,22 @@ def figures(told: q.Couples, true: Floats) -> tuple[float, ...]:
     return told.judged.sum(), tau, decided.mean(), missed[decided].mean(), error[decided].mean()
 
 
+def in_loop(options: Options) -> None:
+    name = options.collections[0]
+    runs, gold = judged_runs(name)
+    picks = ("even", "systems")
+    table = Table("share judged", *(f"tau_AP, {pick}" for pick in picks), title="In the loop")
+    expert = ["expert"] * len(gold)
+    rows = q.Judgements.of(
+        gold.pairs.topic_names, gold.pairs.document_names, expert, gold.grade
+    ).with_pool(gold.pairs)
+    loop = q.Loop(votes=1, randomisations=options.copies, request="once", picks=picks)
+    curves = q.vote_by_vote(rows, gold, ["mv"], runs=runs, loop=loop)
+    assert curves.order is not None
+    for share, taus in zip(curves.votes, curves.order.mean(axis=1).T, strict=True):
+        table.row(f"{share:.2f}", *(f"{tau:.3f}" for tau in taus))
+
+
 def scores(options: Options) -> None:
     table = Table(
         "collection",
@@ -367,8 +385,7 @@ def scores(options: Options) -> None:
         "half width",
         "bias",
         "bias of scores under all labels",
-        title=f"90 % intervals from the uniform part of 1,800 judgements, "
-        f"{options.repetitions} times",
+        title="Scores",
     )
     measures = ("P@10", "P@100", "DCG@100", "RBP(p=0.95)")
     for name in options.collections:
@@ -405,7 +422,7 @@ def scores(options: Options) -> None:
 
 
 def times(options: Options) -> None:
-    table = Table("goal", "pairs", "runs", "CPU seconds of the list")
+    table = Table("goal", "pairs", "runs", "CPU seconds of the list", title="Time")
     made = q.simulate(topics=50, documents=200, runs=60, assessors=60, votes=3, seed=1)
     crowd = made.judgements
     merged = q.MajorityVote().fit(crowd)
@@ -430,10 +447,11 @@ def main(options: Options) -> None:
         ("stopping", stopping),
         ("wrong", wrong),
         ("systems", systems),
+        ("loop", in_loop),
         ("scores", scores),
         ("time", times),
     ):
-        if options.only in ("", name):
+        if name in options.only:
             part(options)
 
 
