@@ -1,6 +1,7 @@
 """Which merging ranks systems best, on the machine assessors of TREC DL 2021; AWARE's speed.
 
-    python -m benchmarks.aware [--panels 8] [--sizes 2 5 10 20 55] [--training 0 5 10 26]
+    python -m benchmarks.aware --only ranking [--panels 8] [--training 0 5 10 26]
+    python -m benchmarks.aware --only speed
 
 tau_AP with NIST's ranking of the 63 runs, on topics that no method was trained on: means over
 random training topics (and panels, where these are smaller than all), with 95 % t-intervals over
@@ -23,7 +24,7 @@ import numpy as np
 from scipy import stats
 
 import qrowd as q
-from benchmarks._benchmark import Table, run
+from benchmarks._benchmark import Table, option, run
 from benchmarks._data import dl21
 from benchmarks._measure import timed
 from qrowd import registry
@@ -36,6 +37,7 @@ from qrowd.data.arrays import Floats
 UNSUPERVISED = ("aware-uni", "sgl_apc_msd", "sgl_kld_msd")
 SUPERVISED = ("sup_apc", "aware-s(gap='apc', power=8)", "aware-r", "aware-t")
 GOLD = 10  # topics with gold, of panels and of weights
+PARTS = ("speed", "ranking")
 SOFT = {"binmv": ("soft",), "qbinmv": ("soft",), "stack": ("soft",)}  # what is scored
 
 
@@ -49,6 +51,7 @@ class Options:
     topics: int = 53
     replicates: int = 100  # of a random assessor
     gaps: tuple[str, ...] = tuple(GAPS)
+    only: tuple[str, ...] = option((), choices=PARTS)
 
 
 SHORT = Options(
@@ -153,7 +156,7 @@ def by_gold(study: Study) -> None:
         for training in study.options.training
     }
     for m, measure in enumerate(study.measures):
-        _print_methods(f"{measure}, {size} assessors", columns, m)
+        _print_methods(f"{measure} by gold", columns, m)
 
 
 def by_size(study: Study) -> None:
@@ -162,7 +165,7 @@ def by_size(study: Study) -> None:
     everybody = len(study.crowd.assessors)
     sizes = [min(size, everybody) for size in study.options.sizes]
     columns = {f"{size} assessors": table(study, size, panels, gold) for size in sizes}
-    _print_methods(f"nDCG@10 by panels, gold for {gold} topics", columns, 1)
+    _print_methods("nDCG@10 by panel", columns, 1)
 
 
 def _print_methods(title: str, columns: dict[str, dict[str, Floats]], measure: int) -> None:
@@ -192,7 +195,7 @@ def head_to_head(study: Study) -> None:
         widths = 2.0 * np.std(drawn, axis=0, ddof=1)
         for m, each in enumerate(zip(gains.mean(axis=0), widths, strict=True)):
             rows[m, training] = [f"{a:+.3f} ± {b:.3f}" for a, b in zip(*each, strict=True)]
-    title = f"Above the best single assessor, {splits} sets of training topics"
+    title = "Above the best single assessor"
     table = Table("measure", "training topics", *specs, "single, best in training", title=title)
     for (m, training), cells in sorted(rows.items()):
         table.row(study.measures[m], training, *cells)
@@ -222,7 +225,7 @@ def sharpness(study: Study) -> None:
     gaps = study.options.gaps
     specs = [f"sup_{gap}" for gap in gaps] + [f"sgl_{gap}_msd" for gap in gaps]
     specs += ["aware-s(gap='apc', power=8)", "aware-s(gap='kld', beta=10)", "aware-r"]
-    table = Table("weights", *study.measures, title="Sharpness, gold for 10 topics")
+    table = Table("weights", *study.measures, title="Sharpness of weights")
     for spec in specs:
         weight = registry.get(spec).accuracies(study.by_each, given)[:, :, 0]
         weight = weight / weight.sum(axis=1, keepdims=True)
@@ -257,14 +260,15 @@ def speed(options: Options) -> None:
 
 
 def main(options: Options) -> None:
-    """Print all tables."""
+    """Print all tables, or those of one part."""
     warnings.simplefilter("ignore")
-    speed(options)
-    study = Study(options)
-    sharpness(study)
-    by_gold(study)
-    by_size(study)
-    head_to_head(study)
+    parts = options.only or PARTS
+    if "speed" in parts:
+        speed(options)
+    if "ranking" in parts:
+        study = Study(options)
+        for print_table in (sharpness, by_gold, by_size, head_to_head):
+            print_table(study)
 
 
 if __name__ == "__main__":
