@@ -3,27 +3,27 @@
     QROWD_DATA=folder python -m benchmarks.few_labels [--only PART ...]
 
 DL 2021: 63 runs, 53 topics, 10,828 pairs; the machine is the share of 82 machine assessors who say
-relevant, or one that answers the opposite, always yes, or at random; gold is NIST's, grades 2 and 3
-relevant. Samples of pairs (at random, by weight) and of topics; coverage is that of 90 % intervals,
-widths are over those of human-only intervals from as many random pairs, or from the same topics.
-Then coverage by the effective number of labelled pairs, here and on two made collections; other
-ways: five judges at once, one of whom covers a sixth of the pool; Rogan and Gladen's formula;
-bootstrap quantiles. Then the order of systems.
+relevant, or one that answers at random (in `ranking` also the opposite, and always yes); gold is
+NIST's, grades 2 and 3 relevant. Samples of pairs (at random, by weight) and of topics; coverage is
+that of 90 % intervals, widths are over those of human-only intervals from as many random pairs, or
+from the same topics. Then coverage by the effective number of labelled pairs, here and on two made
+collections; other ways: five judges at once, one of whom covers a sixth of the pool; bootstrap
+quantiles; Rogan and Gladen's formula. Then the order of systems.
 
-Last (`steps`) P, DCG, AP and nDCG from pairs sampled by weight for all four at once: runs and
-differences of runs, graded; grade 3 only; a made pool in which topics have few relevant documents;
-and TREC-8 with three made machines, whose errors differ by topic. Claims are differences whose 95 %
-interval leaves out 0 (alone); and those of all runs against one together (`better` and `worse` of
-`compare --baseline`, at 95 %), each run being the baseline once, so that a couple counts twice: how
-many such tables have a wrong one. Widths are over those of human labels alone from the same pairs
-(Hajek's estimate; for AP and nDCG one step without the machine), in every tenth sample.
+`steps`: P, DCG, AP and nDCG from pairs sampled by weight for all four at once: runs and differences
+of runs, graded; from pairs at random; grade 3 only; a made pool in which topics have few relevant
+documents; and TREC-8 with three made machines, whose errors differ by topic. Widths are over those
+of human labels alone from the same pairs (Hajek's estimate; for AP and nDCG one step without the
+machine), in every tenth sample. Claims are differences whose 95 % interval leaves out 0 (alone);
+and those of all runs against one together (`better` and `worse` of `compare --baseline`, at 95 %),
+each run being the baseline once, so that a couple counts twice.
 
-And (`population`) the same where topics are a sample, too: as many as there are drawn with
-replacement from those of DL 2021, the truth being the scores on all of these; intervals over
-topics, and for comparison those for the pool.
+`population`: the same where topics are a sample, too: as many as there are drawn with replacement
+from those of DL 2021, the truth being the scores on all of these; intervals over topics, and for
+comparison those for the pool.
 
-And (`needed`) how far the number of topics that shows a difference is from what true scores ask
-for, each run being the baseline in turn; beside it, what expected scores would ask for.
+`needed`: how far the number of topics that shows a difference is from what true scores ask for,
+each run being the baseline in turn; beside it, what expected scores would ask for.
 """
 
 from __future__ import annotations
@@ -66,7 +66,15 @@ LINEAR, ALL = ("P@10", "DCG@10"), ("P@10", "DCG@10", "nDCG@10", "AP")
 ALONE = "human only"
 OF_ONE_MACHINE = ("pairs", "effective", "topics", "ways", "ranking")
 PARTS = (*OF_ONE_MACHINE, "steps", "population", "needed")
-COLLECTIONS = ("dl21", "dl21, grade 3", "made", "trec8")
+SIZES = {  # of samples in the part `steps`
+    "dl21": (100, 200, 300, 700),
+    "dl21, at random": (300,),
+    "dl21, grade 3": (300,),
+    "made": (300,),
+    "trec8": (300, 700),
+}
+CLAIMED = ("dl21", "trec8")  # whose claims are counted
+PAIRS = 300  # in the parts `population` and `needed`
 COVERAGE = (
     *("no interval", "runs", "worst run", "couples", "5th percentile", "neighbours"),
     *("bias", "half width", "couples' half width", "over human only"),
@@ -75,6 +83,8 @@ CLAIMS = (
     *("alone: wrong", "alone, neighbours: wrong", "together: wrong"),
     *("together, neighbours: wrong", "tables with a wrong one"),
 )
+SHOWN = ("mv", "random", "opposite", "always yes")
+ORDERS = (ALONE, "ppi: mv", "recalibrated: random", *(f"shown: {name}" for name in SHOWN))
 EFFECTIVE = (1, 3, 5, 7, 10, 15, 20, 30, 50)
 FIVE = (
     "cmp-gpt4o-binary",
@@ -87,26 +97,18 @@ FIVE = (
 
 @dataclass(frozen=True)
 class Options:
-    samples: int = 1000
+    samples: int = 1000  # a tenth of it for each row of `effective`
     seed: int = 0
     collection: int = 53  # topics of DL 2021
     pairs: tuple[int, ...] = (300, 700, 1400)
     topics: tuple[int, ...] = (5, 10, 20)
-    steps: tuple[int, ...] = (100, 200, 300, 700)  # pairs, in the last part
-    draws: int = 100  # samples of each size there
-    collections: tuple[str, ...] = option(COLLECTIONS, choices=COLLECTIONS)
-    by: str = "weight"
+    draws: int = 80  # samples in parts that take long; half of them of TREC-8 and of `ways`
+    collections: tuple[str, ...] = option(tuple(SIZES), choices=tuple(SIZES))
     only: tuple[str, ...] = option(PARTS, choices=PARTS)
 
 
 SHORT = Options(
-    samples=2,
-    collection=8,
-    pairs=(300,),
-    topics=(5,),
-    steps=(100,),
-    draws=2,
-    collections=("made",),
+    samples=2, collection=8, pairs=(300,), topics=(5,), draws=2, collections=("dl21", "made")
 )
 
 
@@ -124,7 +126,12 @@ class World:
         """The probability of relevance that each machine states."""
         p = self.merged.relevant
         coin = (np.random.default_rng(self.seed).random(len(p)) < 0.5).astype(np.float64)
-        return {"mv": p, "opposite": 1 - p, "always yes": np.ones(len(p)), "random": coin}
+        return {"mv": p, "random": coin}
+
+    def worse(self) -> dict[str, Floats]:
+        """Two more, of no use."""
+        p = self.merged.relevant
+        return {"opposite": 1 - p, "always yes": np.ones(len(p))}
 
     def believed(self, p: Floats) -> Merged:
         """A machine as a merged belief."""
@@ -171,7 +178,7 @@ def over_pairs(world: World, options: Options) -> None:
     """Pairs at random, and by weight."""
     truth, size = world.gold.grade.astype(np.float64), len(world.gold)
     columns = ("measure", "by", "machine", *by_size(options.pairs, "pairs"))
-    title = "Pairs: coverage, and width over human only from random pairs"
+    title = "Pairs"
     table = Table(*columns, title=title)
     for measure in measures_of(LINEAR):
         weights = pair_weights(world.runs, world.gold.pairs, measure)
@@ -208,7 +215,7 @@ def add_sample(
 
 def by_effective(world: World, options: Options) -> None:
     """Coverage of runs' intervals by how many labelled pairs their scores rest on."""
-    title = "Pairs: coverage by the effective number of labelled pairs, all sizes and both designs"
+    title = "Effective number"
     spans = [f"{a} to {b}" for a, b in pairwise(EFFECTIVE)]
     table = Table("collection", "measure", *spans, f"{EFFECTIVE[-1]} and more", title=title)
     collections = {"dl21": (world.runs, world.gold, world.merged.relevant)}
@@ -248,7 +255,7 @@ def over_topics(world: World, options: Options) -> None:
         for name, p in world.judges().items()
     }
     columns = ("measure", "machine", *by_size(options.topics, "topics"))
-    title = "Topics: coverage, and width over human only from the same topics"
+    title = "Whole topics"
     table = Table(*columns, title=title)
     for m, measure in enumerate(ALL):
         found = []
@@ -275,38 +282,41 @@ def ranking(world: World, options: Options) -> None:
     without those that are of no use, which is the order that is shown), human only.
     """
     truth, size = world.gold.grade.astype(np.float64), len(world.gold)
-    ways = ("ppi", "recalibrated", "the order shown", ALONE)
-    title = "Ranking: tau with the order under all gold"
-    table = Table("measure", "pairs", "by", "machine", *ways, title=title)
+    table = Table("measure", "pairs", "by", *ORDERS, title="Order")
     for measure in measures_of(LINEAR):
         weights = pair_weights(world.runs, world.gold.pairs, measure)
         for n in options.pairs:
             for by, chance in chances(weights, n, size).items():
                 random = np.random.default_rng([n, len(by), world.seed])
-                taus: dict[str, list[list[float]]] = {}
-                for _ in range(options.samples):
+                taus: dict[str, list[float]] = {name: [] for name in ORDERS}
+                for _ in range(options.draws):
                     at = np.flatnonzero(systematic(chance, random))
-                    for name, p in world.judges().items():
-                        sample = taus_of_sample(world, weights, truth, at, chance, p)
-                        taus.setdefault(name, []).append(sample)
-                for name, samples in taus.items():
-                    cells = [f"{mean:.3f}" for mean in np.mean(samples, axis=0)]
-                    table.row(repr(measure), n, by, name, *cells)
+                    for name, values in orders(world, weights, truth, at, chance).items():
+                        tau = q.tau_b(np.nan_to_num(values), weights @ truth)
+                        taus[name].append(float(tau))
+                means = [f"{np.mean(each):.3f}" for each in taus.values()]
+                table.row(repr(measure), f"{n:,}", by, *means)
 
 
-def taus_of_sample(
-    world: World, weights: Any, truth: Floats, at: Array, chance: Floats, p: Floats
-) -> list[float]:
-    """By each way, from one sample."""
-    sample = PairSample(at, truth[at], chance[at], p[:, None])
+def orders(
+    world: World, weights: Any, truth: Floats, at: Array, chance: Floats
+) -> dict[str, Floats]:
+    """Scores by each way, from one sample."""
+    machines = world.judges() | world.worse()
+    sample = PairSample(at, truth[at], chance[at], machines["mv"][:, None])
     known = np.zeros(len(truth), np.bool_)
     known[at] = True
-    labels, machine = world.gold.select(known), world.believed(p)
-    plain = q.recalibrate(machine, labels).relevant
-    shown = labels_for_ranking(machine, labels).relevant
-    human = weighted_sums(weights, sample.alone()).value
-    values = [weighted_sums(weights, sample).value, weights @ plain, weights @ shown, human]
-    return [float(q.tau_b(np.nan_to_num(value), weights @ truth)) for value in values]
+    labels = world.gold.select(known)
+    values = [
+        weighted_sums(weights, sample.alone()).value,
+        weighted_sums(weights, sample).value,
+        weights @ q.recalibrate(world.believed(machines["random"]), labels).relevant,
+        *(
+            weights @ labels_for_ranking(world.believed(machines[name]), labels).relevant
+            for name in SHOWN
+        ),
+    ]
+    return dict(zip(ORDERS, values, strict=True))
 
 
 # --- other ways -----------------------------------------------------------------------------------
@@ -318,18 +328,18 @@ def other_ways(world: World, options: Options) -> None:
     ways: dict[str, tuple[Merged | Judgements, dict[str, Any]]] = {
         "five judges": (five, {}),
         "one judge, bootstrap": (world.merged, {"quantiles": "bootstrap"}),
-        "rg": (world.merged, {"method": "rg"}),
+        "`rg`": (world.merged, {"method": "rg"}),
     }
-    title = "Other ways, random pairs: coverage, and width over human only"
+    title = "Other ways"
     table = Table("way", "measure", *by_size(options.pairs, "pairs"), title=title)
     for name, (machine, how) in ways.items():
-        measures = LINEAR if name != "rg" else LINEAR[:1]
+        measures = LINEAR if name != "`rg`" else LINEAR[:1]
         truth = q.evaluate(world.runs, world.gold, measures).means()[:, 0]
         cells: list[list[str]] = [[] for _ in measures]
         for n in options.pairs:
             samples = [
                 by_correct(world, machine, truth, n, measures, number, how)
-                for number in range(options.samples)
+                for number in range(options.draws // 2)
             ]
             for row, figures in zip(cells, np.nanmean(samples, axis=0), strict=True):
                 held, width, alone = figures
@@ -369,7 +379,7 @@ def graded(name: str, topics: int) -> tuple[Merged, Qrels, RunSet, tuple[str, ..
     if name.startswith("dl21"):
         crowd, gold, runs = dl21(topics)
         machine: Merged = q.get("mv").fit(crowd)
-        if name == "dl21":
+        if name != "dl21, grade 3":
             return machine, gold, runs, ("P(rel=2)@10", "DCG@10", "AP(rel=2)", "nDCG@10")
         return machine, gold.binary(3), runs, plain
     if name == "made":
@@ -397,91 +407,85 @@ def graded(name: str, topics: int) -> tuple[Merged, Qrels, RunSet, tuple[str, ..
 
 def steps(options: Options) -> None:
     """Coverage of runs and of couples in one step, and claims."""
-    found: list[tuple[str, str, int, Steps]] = []
+    found: list[tuple[str, str, int, int, Steps]] = []
     for name in options.collections:
         machine, gold, runs, names = graded(name, options.collection)
         truth = q.evaluate(runs, gold, names).means()[:, 0]
-        counts = np.bincount(gold.pairs.topic, gold.grade >= (2 if name == "dl21" else 1))
-        print(f"{name}: {np.median(counts):g} relevant documents in the median topic")
+        by = "random" if name.endswith("random") else "weight"
         worth = variance_shares(machine, runs, measures_of(names))  # as q.sample has it
-        for n in options.steps:
+        draws = options.draws // 2 if name == "trec8" else options.draws
+        for n in SIZES[name]:
             rows = [Steps(means) for means in truth]
-            chance = probabilities(worth, n, even_share(options))
-            for number in range(options.draws):
+            chance = probabilities(worth, n, EVEN_BY_VARIANCE if by == "weight" else 1.0)
+            for number in range(draws):
                 at = systematic(chance, np.random.default_rng([options.seed, n, number]))
-                chosen = Sample(gold.pairs.select(at), chance[at], options.by, gold.grade[at])
+                chosen = Sample(gold.pairs.select(at), chance[at], by, gold.grade[at])
                 step = OneStep(runs, machine, chosen)
                 for row, measure in zip(rows, measures_of(names), strict=True):
                     row.add(step, measure, alone=number % 10 == 0)
-            found += [(name, label, n, row) for row, label in zip(rows, names, strict=True)]
-    design = ("collection", "measure", "pairs")
-    table = Table(*design, *COVERAGE, title="Coverage and widths of one step")
-    for name, label, n, row in found:
-        table.row(name, label, n, *row.coverage())
-    table = Table(*design, *CLAIMS, title="Claims")
-    for name, label, n, row in found:
-        table.row(name, label, n, *row.claims())
-
-
-def even_share(options: Options) -> float:
-    """How much of a sample is spread evenly."""
-    return EVEN_BY_VARIANCE if options.by == "weight" else 1.0
+            found += [(name, label, n, draws, row) for row, label in zip(rows, names, strict=True)]
+    columns = ("collection", "measure", "pairs", "samples", *COVERAGE)
+    table = Table(*columns, title="Coverage and widths")
+    for name, label, n, draws, row in found:
+        table.row(name, label, n, draws, *row.coverage())
+    table = Table("collection", "measure", "pairs", *CLAIMS, title="Claims")
+    for name, label, n, _, row in found:
+        if name in CLAIMED:
+            table.row(name, label, n, *row.claims())
 
 
 def population(options: Options) -> None:
     """Coverage of scores on a population of topics, from a sample of these."""
-    table = Table("over", "measure", "pairs", *COVERAGE[:-1], title="Topics drawn anew")
+    table = Table("over", "measure", *COVERAGE[:-1], title="Topics drawn anew")
     machine, gold, runs, names = graded("dl21", options.collection)
     measures, truth = measures_of(names), q.evaluate(runs, gold, names).means()[:, 0]
     worth = variance_shares(machine, runs, measures)
-    for n in options.steps:
-        rows = {over: [Steps(means) for means in truth] for over in ("pool", "topics")}
-        for number in range(options.draws):
-            random = np.random.default_rng([options.seed, n, number])
-            drawn, labels, ranked, share = resampled(machine, gold, runs, worth, random)
-            chance = probabilities(share, n, even_share(options))
-            at = systematic(chance, random)
-            chosen = Sample(labels.pairs.select(at), chance[at], options.by, labels.grade[at])
-            for over, steps in rows.items():
-                step = OneStep(ranked, drawn, chosen, over == "topics")
-                for row, measure in zip(steps, measures, strict=True):
-                    row.add(step, measure, alone=False)
+    rows = {over: [Steps(means) for means in truth] for over in ("pool", "topics")}
+    for number in range(options.draws):
+        random = np.random.default_rng([options.seed, PAIRS, number])
+        drawn, labels, ranked, share = resampled(machine, gold, runs, worth, random)
+        chance = probabilities(share, PAIRS, EVEN_BY_VARIANCE)
+        at = systematic(chance, random)
+        chosen = Sample(labels.pairs.select(at), chance[at], "weight", labels.grade[at])
         for over, steps in rows.items():
-            for row, name in zip(steps, names, strict=True):
-                table.row(over, name, n, *row.coverage()[:-1])
+            step = OneStep(ranked, drawn, chosen, over == "topics")
+            for row, measure in zip(steps, measures, strict=True):
+                row.add(step, measure, alone=False)
+    for over, steps in rows.items():
+        for row, name in zip(steps, names, strict=True):
+            table.row(over, name, *row.coverage()[:-1])
 
 
 def needed(options: Options) -> None:
     """How many topics are needed, over how many the true scores ask for."""
-    columns = ("collection", "measure", "pairs", "deviation", "topics", "topics by expected scores")
-    table = Table(*columns, title="Topics needed, over what true scores ask for")
-    for name in options.collections:
+    columns = ("collection", "measure", "deviation", "topics", "topics by expected scores")
+    table = Table(*columns, title="Topics needed")
+    for name in ("dl21", "made"):
         machine, gold, runs, names = graded(name, options.collection)
         truth = q.evaluate(runs, gold, names).values[:, 0]
         worth = variance_shares(machine, runs, measures_of(names))
-        for n in options.steps:
-            chance, ratios = probabilities(worth, n, even_share(options)), []
-            for number in range(options.draws):
-                at = systematic(chance, np.random.default_rng([options.seed, n, number]))
-                chosen = Sample(gold.pairs.select(at), chance[at], options.by, gold.grade[at])
-                found = q.correct(runs, machine, chosen, names)
-                assert found.by_topic is not None
-                base = number * 7 % len(runs)
-                true, expected = (
-                    np.delete(scores - scores[:, :, [base]], base, axis=2).std(axis=1, ddof=1)
-                    for scores in (truth, found.by_topic.values[:, 0])
-                )
-                drawn = q.against(found, runs, runs.runs.names[base]).spread
-                most = true.max(axis=1)
-                ratios.append(
-                    [
-                        np.median(drawn / true, axis=1),
-                        (drawn.max(axis=1) / most) ** 2,
-                        (expected.max(axis=1) / most) ** 2,
-                    ]
-                )
-            for label, cells in zip(names, np.mean(ratios, axis=0).T, strict=True):
-                table.row(name, label, n, *(f"{cell:.2f}" for cell in cells))
+        chance, ratios = probabilities(worth, PAIRS, EVEN_BY_VARIANCE), []
+        for number in range(max(options.draws // 8, 1)):
+            at = systematic(chance, np.random.default_rng([options.seed, PAIRS, number]))
+            chosen = Sample(gold.pairs.select(at), chance[at], "weight", gold.grade[at])
+            found = q.correct(runs, machine, chosen, names)
+            assert found.by_topic is not None
+            base = number * 7 % len(runs)
+            true, expected = (
+                np.delete(scores - scores[:, :, [base]], base, axis=2).std(axis=1, ddof=1)
+                for scores in (truth, found.by_topic.values[:, 0])
+            )
+            drawn = q.against(found, runs, runs.runs.names[base]).spread
+            most = true.max(axis=1)
+            ratios.append(
+                [
+                    np.median(drawn / true, axis=1),
+                    (drawn.max(axis=1) / most) ** 2,
+                    (expected.max(axis=1) / most) ** 2,
+                ]
+            )
+        for label, cells in zip(names, np.mean(ratios, axis=0).T, strict=True):
+            table.row(name, label, *(f"{cell:.2f}" for cell in cells))
 
 
 def resampled(
