@@ -3,19 +3,23 @@
 For gold sets of 2, 3 and 5 documents and each kind of worker: how many are out after 1, 5, 8 and 10
 batches, under the defaults (a second batch that is too fast; answers to gold that are surely worse
 than a good worker's), and where three failed batches end it. As `campaign check` foretells it;
-`tests/collection/test_screening_out.py` holds that against campaigns. The last column is those who
-are ever out, of workers who are simulated for 200 batches.
+`tests/collection/test_screening_out.py` holds that against campaigns. Under the defaults the last
+column is those who are ever out, of workers who are simulated for 200 batches.
+
+The last table: who passes a test of four sets of five documents, one or all of each with gold, by
+sums over all outcomes; `tests/collection/test_qualification.py` holds that against simulation.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from benchmarks._benchmark import Table, run
-from qrowd.collection.plan.pass_rates import FAST, passing
+from qrowd.collection.plan.pass_rates import FAST, passes_test, passing
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.quality.against_gold import SURELY, good_p
 from qrowd.quality.pass_chances import WORKERS
@@ -27,6 +31,7 @@ PLANS = {
     "after three failures": '[checks.binary]\naction = "screen-out"\n'
     "[checks]\nscreen_out_after = 3\n",
 }
+TESTS = {"one": [(0,), (1,), (2,), (0,)], "all": [(0, 1, 0, 0, 1)] * 4}
 
 
 @dataclass(frozen=True)
@@ -54,18 +59,30 @@ def ever(gold: Sequence[int], name: str, options: Options) -> float:
 
 
 def main(options: Options) -> None:
-    """Print a table for each plan."""
+    """Print a table for each plan, and one of tests."""
     for title, more in PLANS.items():
         plan = parse_plan(f'[campaign]\nname = "x"\n{more}')
         columns = [f"out after {n}" for n in AFTER]
-        last = f"ever, of {options.batches}"
-        table = Table("gold", "worker", *columns, last, title=title, optional=[last])
+        last = [] if more else [f"ever, of {options.batches}"]
+        table = Table("gold", "worker", *columns, *last, title=title, optional=last)
         for gold in GOLD:
             for row in passing(plan, [gold]):
-                shares = [f"{1 - row.stays[n - 1]:.1%}" for n in AFTER]
-                simulated = not more and row.worker != FAST
-                long_run = f"{ever(gold, row.worker, options):.1%}" if simulated else "-"
-                table.row(" ".join(map(str, gold)), row.worker, *shares, long_run)
+                cells = [f"{1 - row.stays[n - 1]:.1%}" for n in AFTER]
+                if last:
+                    simulated = row.worker != FAST
+                    cells.append(f"{ever(gold, row.worker, options):.1%}" if simulated else "-")
+                table.row(" ".join(map(str, gold)), row.worker, *cells)
+    kinds = [worker for worker in WORKERS if worker.name in ("good", "sloppy", "random")]
+    names = [worker.name for worker in kinds]
+    table = Table("`gold`", "right at least", *names, title="who passes a test")
+    for gold_of, test in TESTS.items():
+        plan = parse_plan(
+            f'[campaign]\nname = "x"\n[qualification]\nsets = 4\ngold = "{gold_of}"\n'
+        )
+        number = sum(map(len, test))
+        least = math.ceil(plan.qualification.pass_share * number)
+        passes = [f"{passes_test(plan, test, worker, ranked=False):.1%}" for worker in kinds]
+        table.row(gold_of, f"{least} of {number}", *passes)
 
 
 if __name__ == "__main__":
