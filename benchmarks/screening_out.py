@@ -31,7 +31,10 @@ PLANS = {
     "after three failures": '[checks.binary]\naction = "screen-out"\n'
     "[checks]\nscreen_out_after = 3\n",
 }
-TESTS = {"one": [(0,), (1,), (2,), (0,)], "all": [(0, 1, 0, 0, 1)] * 4}
+TESTS: dict[str, list[tuple[int, ...]]] = {
+    "one": [(0,), (1,), (2,), (0,)],
+    "all": [(0, 1, 0, 0, 1)] * 4,
+}
 
 
 @dataclass(frozen=True)
