@@ -195,7 +195,7 @@ def jags(options: Options) -> None:
     """Effective samples of the slowest hyperparameter per CPU second; what each decides."""
     need(shutil.which("jags"), "no program jags (Debian: apt install jags)")
     sweeps, chains, kept = options.jags_sweeps, options.jags_chains, options.sweeps // 2
-    crowd, gold, name = collection()
+    crowd, gold, _ = collection()
     q.HierBayes(sweeps=20).fit(crowd)  # compile
     merged, spent = timed(lambda: q.HierBayes(sweeps=options.sweeps).fit(crowd))
     drawn = merged.details["chains"]
@@ -208,8 +208,7 @@ def jags(options: Options) -> None:
         "hier-bayes": f"3 x {kept} ({kept})",
         "JAGS": f"{chains} x {sweeps} ({sweeps // 2})",
     }
-    title = f"JAGS, hyperparameters: effective samples (bulk) and R-hat, {name}"
-    table = Table("figure", *HYPER, title=title)
+    table = Table("figure", *HYPER, title="Populations")
     for sampler, (draws, _) in samplers.items():
         table.row(f"{sampler}: mean", *(f"{x:.3f}" for x in draws.mean(axis=(0, 1))))
         table.row(f"{sampler}: sd", *(f"{x:.3f}" for x in draws.std(axis=(0, 1))))
@@ -221,7 +220,7 @@ def jags(options: Options) -> None:
         "CPU s",
         "slowest, effective / CPU s",
         "ratio",
-        title="JAGS, speed",
+        title="Speed",
     )
     base = ess_bulk(theirs).min() / jags_cpu
     for sampler, (draws, cpu) in samplers.items():
@@ -240,7 +239,7 @@ def decisions(merged: q.Merged, theirs: Floats, gold: q.Qrels) -> None:
         f"right of {len(at):,} with gold",
         "standard error",
         "as hier-bayes, all pairs",
-        title="JAGS, decisions by the posterior mean of z",
+        title="Decisions",
     )
     for sampler, decided in (("hier-bayes", ours), ("JAGS", theirs > 0.5)):
         share = float((decided[at] == true).mean())
@@ -288,6 +287,7 @@ def fits(options: Options) -> None:
         "other decisions than the first",
         "worst R-hat",
         "CPU s",
+        "peak MB so far",
         title=f"Fits of {name}, {len(crowd.pairs):,} pairs, {options.sweeps} sweeps",
         optional=("worst R-hat",),
     )
@@ -307,6 +307,7 @@ def fits(options: Options) -> None:
             f"{(decided != first).mean():.2%}",
             worst_rhat(merged),
             f"{spent.cpu:.1f}",
+            f"{peak_memory() / 2**20:.0f}",
         )
 
 

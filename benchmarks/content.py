@@ -1,7 +1,7 @@
 """What reading the documents buys: cold fits against scikit-learn, made text, real abstracts,
 and what it does to the ranking of systems.
 
-    QROWD_DATA=... python -m benchmarks content
+    QROWD_DATA=... python -m benchmarks.content [--only PART ...]
 
 CPU seconds. Intervals are 95 %, over collections (made text) or topics (abstracts).
 """
@@ -18,12 +18,13 @@ from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import DotProduct
 
 import qrowd as q
-from benchmarks._benchmark import Table, attempt, run
+from benchmarks._benchmark import Table, attempt, option, run
 from benchmarks._data import folder
 from benchmarks._measure import least
 from qrowd.data.arrays import Array, Floats
 
 STRENGTHS = (0.0, 0.6)
+PARTS = ("cold", "made", "centred", "abstracts", "systems")
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Options:
     topics: int = 100  # of the abstracts
     documents: int = 60
     assessors: int = 4  # of the abstracts who are gold in turn
+    only: tuple[str, ...] = option(PARTS, choices=PARTS)
 
 
 SHORT = Options(
@@ -43,9 +45,10 @@ SHORT = Options(
 
 
 def main(options: Options) -> None:
-    """All tables."""
-    for part in (cold_fits, made, centred, abstracts, systems):
-        attempt(partial(part, options))
+    """A table for each part."""
+    for name, part in zip(PARTS, (cold_fits, made, centred, abstracts, systems), strict=True):
+        if name in options.only:
+            attempt(partial(part, options))
 
 
 # --- cold fits ------------------------------------------------------------------------------------
@@ -60,6 +63,7 @@ def cold_fits(options: Options) -> None:
         "ratio",
         "its optimiser off, s",
         "ratio to that",
+        title="Cold fits",
     )
     collection = q.simulate(
         topics=1, documents=100, runs=0, assessors=30, votes=1, text=0.6, seed=1
@@ -96,7 +100,7 @@ def _peer(peer: Any, features: Floats, at: Array, said: Array) -> Floats:
 
 def made(options: Options) -> None:
     """Gains over `mv` at half a vote, 1 and 2 votes per document."""
-    table = Table("strength", "method", "0.5 votes", "1 vote", "2 votes")
+    table = Table("strength", "method", "0.5 votes", "1 vote", "2 votes", title="Made text")
     methods = ["mv", "mvnn", "mev", "mev(own_counts=False)", "gp", "gp(centred=True)"]
     for strength in STRENGTHS:
         gains = np.array(
@@ -135,7 +139,7 @@ def _collection(
 
 def centred(options: Options) -> None:
     """Gains over `mv` of one fit on 1 and on 2 votes per document, as in the paper and centred."""
-    table = Table("strength", "method", "1 vote", "2 votes")
+    table = Table("strength", "method", "1 vote", "2 votes", title="Centred")
     methods = ("gp", "gp(centred=True)")
     for strength in STRENGTHS:
         gains = np.array(
@@ -165,10 +169,10 @@ def _fitted(
     return [right(method) - base for method in methods]
 
 
-def _cell(values: Floats) -> str:
+def _cell(values: Floats, sign: str = "+") -> str:
     half = 1.96 * values.std(ddof=1) / np.sqrt(len(values))
     mean = values.mean()
-    return f"{mean:+.3f} [{mean - half:+.3f}, {mean + half:+.3f}]"
+    return f"{mean:{sign}.3f} [{mean - half:{sign}.3f}, {mean + half:{sign}.3f}]"
 
 
 # --- real abstracts -------------------------------------------------------------------------------
@@ -187,8 +191,8 @@ def abstracts(options: Options) -> None:
         for assessor in rows.assessors.names[: options.assessors]
     ]
     each = np.mean(accuracies, axis=0)  # a topic's four figures are not independent
-    title = f"{len(texts.missing)} documents without text are left out."
-    table = Table("method", "0.3 votes", "1 vote", "2 votes", title=title)
+    print(f"\n{len(texts.missing)} documents without text are left out.")
+    table = Table("method", "0.3 votes", "1 vote", "2 votes", title="Abstracts")
     table.row("`mv` (accuracy)", *(f"{value:.3f}" for value in each[0].mean(axis=0)))
     for at, method in enumerate(methods[1:], 1):
         table.row(f"`{method}` (gain)", *map(_cell, (each[at] - each[0]).T))
@@ -224,12 +228,14 @@ def systems(options: Options) -> None:
         "AP of lexical runs, less truth's",
         "of dense runs",
         "lexical less dense",
+        title="Systems",
     )
     for strength in STRENGTHS:
         collections = [_ranked(strength, seed, options) for seed in range(options.collections)]
         for method in collections[0]:
             figures = np.array([collection[method] for collection in collections])
-            table.row(f"{strength:g}", f"`{method}`", *map(_cell, figures.T))
+            tau, *gaps = figures.T
+            table.row(f"{strength:g}", f"`{method}`", _cell(tau, "-"), *map(_cell, gaps))
 
 
 def _ranked(strength: float, seed: int, options: Options) -> dict[str, list[float]]:

@@ -1,10 +1,10 @@
 """Crowdsourcing vote by vote: what it costs, and the curve of the paper's majority vote.
 
-    QROWD_DATA=... python -m benchmarks loop
+    QROWD_DATA=... python -m benchmarks.loop [--only PART ...]
 
-CPU seconds of 28 topics x 100 documents x 500 votes x 50 randomisations, all labels scored after
-every vote: 700,000 refits of each method. Then the exact expectation of the majority vote on the
-real votes of TREC 2011, and the table of topics on made text.
+cost: CPU seconds of 28 topics x 100 documents x 500 votes x 50 randomisations, all labels scored
+after every vote: 700,000 refits of each method. expected: the exact expectation of the majority
+vote on the real votes of TREC 2011.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 import qrowd as q
-from benchmarks._benchmark import Table, attempt, run
+from benchmarks._benchmark import Table, attempt, option, run
 from benchmarks._data import folder
 from benchmarks._measure import timed
 
+PARTS = ("cost", "expected")
 LEFT_OUT = ("20644", "20922")
 
 
@@ -28,15 +27,17 @@ class Options:
     documents: int = 100
     randomisations: int = 50
     real_topics: int = 28
+    only: tuple[str, ...] = option(PARTS, choices=PARTS)
 
 
 SHORT = Options(topics=2, documents=20, randomisations=3, real_topics=3)
 
 
 def main(options: Options) -> None:
-    """All tables."""
-    for part in (costs, expected, accuracies):
-        attempt(partial(part, options))
+    """A table for each part."""
+    for name, part in zip(PARTS, (costs, expected), strict=True):
+        if name in options.only:
+            attempt(partial(part, options))
 
 
 def costs(options: Options) -> None:
@@ -56,7 +57,7 @@ def costs(options: Options) -> None:
     run_loop = partial(
         q.vote_by_vote, collection.judgements, collection.truth, documents=vectors, loop=loop
     )
-    table = Table("methods", "CPU s")
+    table = Table("methods", "CPU s", title="Cost")
     for names in (["mv", "mvnn", "mev"], ["gp"]):
         _, spent = timed(partial(run_loop, methods=names))
         table.row(", ".join(names), f"{spent.cpu:.1f}")
@@ -77,27 +78,13 @@ def expected(options: Options) -> None:
         "expected accuracy of mv",
         f"a loop of {options.randomisations}",
         "its 95 % interval",
+        title="Expected",
     )
     for votes in (1, 3, 5):
         at = curves.at(votes)
         exact = q.expected_majority(crowd, gold, votes).mean()
         interval = f"{low[0, 0, at]:.3f} to {high[0, 0, at]:.3f}"
         table.row(votes, f"{exact:.4f}", f"{curves.mean('mv')[at]:.4f}", interval)
-
-
-def accuracies(options: Options) -> None:
-    """Accuracy at one vote per document, with marks."""
-    collection = q.simulate(topics=8, documents=60, runs=0, assessors=30, votes=5, text=0.6, seed=3)
-    names = ["mv", "mvnn", "mev", "mev(own_counts=False)", "gp"]
-    loop = q.Loop(votes=1, randomisations=options.randomisations, every=60)
-    curves = q.vote_by_vote(
-        collection.judgements, collection.truth, names, documents=collection.documents, loop=loop
-    )
-    columns = curves.table(1.0)
-    table = Table(*columns)
-    for row in zip(*columns.values(), strict=True):
-        table.row(*row)
-    print(f"\n{np.size(curves.accuracy)} figures behind it.")
 
 
 if __name__ == "__main__":

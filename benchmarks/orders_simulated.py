@@ -80,7 +80,7 @@ def main(options: Options) -> None:
         widths = half * stats.sem(each, axis=0)
         means = zip(each.mean(axis=0), widths, strict=True)
         table.row(name, *(f"{mean:+.4f} ± {width:.4f}" for mean, width in means))
-    table = Table("method", "worths", "covered", title="True worths in their 90 % intervals")
+    table = Table("method", "worths", "covered", title="Worths")
     for method in ("plackett-luce", "crowd-bt"):
         shares = [covered(method, seed, options.topics) for seed in range(options.worlds)]
         worths = options.worlds * options.topics * DOCUMENTS
