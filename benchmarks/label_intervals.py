@@ -97,7 +97,7 @@ def coverage(options: Options) -> None:
     table = Table("accuracy", "within", "topics", "pairs each", *names, title=title)
     for accuracy in (0.9, 0.98, 1.0):
         truth = {"accuracy": accuracy, "kappa": true_kappa(accuracy)}
-        for within in (0.0, 0.05) if accuracy < 1 else (0.0,):
+        for within in (0.0, 0.05, 0.2) if accuracy < 1 else (0.0,):
             for topics in options.topics:
                 for pairs in options.pairs:
                     random = np.random.default_rng([options.seed, topics, pairs, int(100 * within)])
