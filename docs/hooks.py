@@ -55,6 +55,14 @@ FIRST = {
 UNUSED = ("assets/**/*.map", "assets/javascripts/lunr/**/*.js")
 _MARKED = re.compile(r'<(span|div) class="arithmatex">\\([(\[])(.*?)\\[)\]]</\1>', re.DOTALL)
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+#: of a table, what HTML does not ask for
+_ENDS = re.compile(r"</t[dhr]>|(?<=>)\n(?=<)")
+#: the same on all pages: the script that remembers the colours; one for tabs, which no page has
+_COLOURS = re.compile(r"<script>(var palette=.*?)</script>", re.DOTALL)
+_TABS = re.compile(r"<script>var target=.*?</script>", re.DOTALL)
+_GENERATOR = re.compile(r'<meta name="generator"[^>]*>')
+#: names of pages and headings in lists of links, but for those with code
+_NAMES = re.compile(r'(class="md-nav__link[^>]*>)<span class="md-ellipsis">([^<]*)</span></a>')
 #: where the theme's script chooses between a script and a request for the index of the search
 _INDEX = re.compile(r'location\.protocol==="file:"(\?\w+\(`\$\{new URL\("search/search_index\.js")')
 #: pages that answer a question come before those that prove the answer
@@ -110,24 +118,39 @@ def on_page_content(content: str, page: Any = None, **_: Any) -> str:
 def _mathml(found: re.Match[str]) -> str:
     display = "block" if found[2] == "[" else "inline"
     made = str(latex2mathml.converter.convert(html.unescape(found[3]).strip(), display=display))
+    made = html.unescape(made.replace("&#x0003C;", "&lt;").replace("&#x00026;", "&amp;"))
+    made = re.sub(r' xmlns="[^"]*"| display="inline"', "", made)
+    made = re.sub(r"<mrow>(<(m[ino])>[^<]*</\2>)</mrow>", r"\1", made)
     return made.replace('display="block"', 'display="block" tabindex="0"', 1)
 
 
-def on_post_page(output: str, **_: Any) -> str:
-    """Without the blanks that templates leave between their elements; a name for the search."""
+def on_post_page(output: str, page: Any, config: Any, **_: Any) -> str:
+    """Without the blanks and marks that templates leave, and that nobody sees; a name for the
+    search.
+    """
     parts = re.split(r"(<pre.*?</pre>)", output, flags=re.DOTALL)
     parts[::2] = [
         re.sub(r"\s*\n\s*", "\n", part).replace(' xmlns="http://www.w3.org/2000/svg"', "")
         for part in parts[::2]
     ]
     # the theme gives this dialog no name
-    page = "".join(parts).replace('role="dialog">', 'role="dialog" aria-label="Search">', 1)
-    begin, end = page.find("<article"), page.find("</article>")
+    whole = "".join(parts).replace('role="dialog">', 'role="dialog" aria-label="Search">', 1)
+    begin, end = whole.find("<article"), whole.find("</article>")
     if begin < 0:
-        return page
-    around = [re.sub(r">\n<", "><", part) for part in (page[:begin], page[end:])]
-    article = _TABLE.sub(lambda table: table[0].replace(">\n<", "><"), page[begin:end])
-    return around[0] + article + around[1]
+        return whole
+    before, after = (re.sub(r"(?<=>)\n|\n(?=<)", "", part) for part in (whole[:begin], whole[end:]))
+    colours = Path(config["site_dir"]) / "scripts" / "colours.js"
+    address = posixpath.relpath("scripts/colours.js", posixpath.dirname(page.url) or ".")
+
+    def in_a_file(script: re.Match[str]) -> str:
+        colours.parent.mkdir(parents=True, exist_ok=True)
+        colours.write_text(script[1], encoding="utf-8")
+        return f'<script src="{address}"></script>'
+
+    before = _GENERATOR.sub("", _COLOURS.sub(in_a_file, before, count=1))
+    before = _NAMES.sub(r"\1\2</a>", before)
+    article = _TABLE.sub(lambda table: _ENDS.sub("", table[0]), whole[begin:end])
+    return before + article + _TABS.sub("", after)
 
 
 def on_post_build(config: Any) -> None:
@@ -136,7 +159,7 @@ def on_post_build(config: Any) -> None:
     index = site / "search" / "search_index.json"
     found = json.loads(index.read_text(encoding="utf-8"))
     for entry in found["docs"]:
-        entry["text"] = re.sub(r"</?(code|p|li|ul|ol|pre)>", " ", entry["text"]).strip()
+        entry["text"] = re.sub(r"(</?(code|p|li|ul|ol|pre)>|\s)+", " ", entry["text"]).strip()
     # a page that is opened as a file may load scripts and nothing else: the search is one, always
     (script,) = (site / "assets/javascripts").glob("bundle.*.js")
     bundle, changed = _INDEX.subn(r"true\1", script.read_text(encoding="utf-8"))
