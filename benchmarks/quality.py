@@ -1,10 +1,10 @@
 """Assessor quality at size, alpha beside crowd-kit's and nltk's; checks on gold, how often passed.
 
-python -m benchmarks.quality
+    python -m benchmarks.quality [speed] [checks]
 
-One million judgements of 200,000 pairs by 10,000 assessors, simulated. crowd-kit 1.4.2 and nltk run
-in the interpreter named by QROWD_PEERS (default: this one). Then how often workers of five kinds
-pass the checks of `qrowd quality --simulate-checks` on a gold set with the grades 0 1 1 2 2.
+`speed`: one million judgements of 200,000 pairs by 10,000 assessors, simulated. crowd-kit 1.4.2 and
+nltk run in the interpreter named by QROWD_PEERS (default: this one). `checks`: how often workers of
+five kinds pass `qrowd quality --simulate-checks` on a gold set with the grades 0 1 1 2 2.
 """
 
 from __future__ import annotations
@@ -19,13 +19,17 @@ import numpy as np
 import psutil
 
 import qrowd as q
-from benchmarks._benchmark import Table, run
+from benchmarks._benchmark import Table, option, run
 from benchmarks._measure import PEERS, alone, least, peers_have
 from benchmarks._peers import alpha
 
 
+NAMES = ("speed", "checks")
+
+
 @dataclass(frozen=True)
 class Options:
+    parts: tuple[str, ...] = option(NAMES, positional=True, choices=NAMES)
     topics: int = 100
     documents: int = 2000
     assessors: int = 10_000
@@ -37,8 +41,10 @@ SHORT = Options(topics=2, documents=20, assessors=10, times=1)
 
 def main(options: Options) -> None:
     """Print both tables."""
-    speed(options)
-    checks()
+    if "speed" in options.parts:
+        speed(options)
+    if "checks" in options.parts:
+        checks()
 
 
 def speed(options: Options) -> None:
