@@ -23,7 +23,6 @@ from benchmarks._benchmark import Table, option, run
 from benchmarks._measure import PEERS, alone, least, peers_have
 from benchmarks._peers import alpha
 
-
 NAMES = ("speed", "checks")
 
 
@@ -83,8 +82,8 @@ def speed(options: Options) -> None:
     for peer, (spent, value) in by_peers(crowd).items():
         times = spent / seconds["alpha, from a frame of names"]
         inside = spent / seconds["alpha"]
-        same = abs(value - works["alpha"]()) < 1e-9
-        note = f"{inside:.0f} times ours, {times:.0f} times with reading names; same value: {same}"
+        same = "the same" if abs(value - works["alpha"]()) < 1e-9 else "another"
+        note = f"{inside:.0f} times ours, {times:.0f} times with reading names; {same} value"
         table.row(f"alpha by {peer}", f"{spent:.3f}", note)
 
 
