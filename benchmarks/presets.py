@@ -154,10 +154,12 @@ def merging(book: Book) -> None:
     results = replace(certain, frame=pl.concat([certain.frame, random]))
     columns = [(results, {"measure": measure}) for measure in measures]
     add_claims(table, MERGING, columns, book.plan)
-    names = ("certain", "random", "certain Holm", "random Holm", "more")
-    table = Table("measure", "pairs of runs", *names, title="Significant differences")
+    names = ("pairs", "certain", "random", "certain Holm", "random Holm")
+    shown = ("pairs of runs", "certain", "random", "certain, by Holm", "random, by Holm")
+    last = "share, random less certain"
+    table = Table("measure", *shown, last, title="Significant differences")
     for row in pl.DataFrame(significance(inputs, LEVEL)).iter_rows(named=True):
-        counts = (f"{row[name]:,}" for name in ("pairs", *names[:4]))
+        counts = (f"{row[name]:,}" for name in names)
         table.row(row["measure"], *counts, signed((row["more"], row["low"], row["high"])))
 
 
@@ -255,8 +257,8 @@ def signed(estimate: Sequence[float]) -> str:
 
 
 def plain(text: str) -> str:
-    """Without the naught before a point."""
-    return re.sub(r"\b0\.", ".", text)
+    """Without the naught before a point, and without a sign of naught."""
+    return re.sub(r"[-+](?=\.0+\b)", "", re.sub(r"\b0\.", ".", text))
 
 
 if __name__ == "__main__":
