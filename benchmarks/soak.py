@@ -301,7 +301,7 @@ def phases(folder: Path, database: str, size: Options) -> list[Line]:
     seen = {"training"}  # before anybody has come
     chance = random.Random(1)
     server = Server(folder, database, size.processes)
-    while sent < size.requests:  # each time another campaign of the same database
+    while sent < size.requests // 10:  # each time another campaign of the same database
         rounds += 1
         name = f"{NAME}-{rounds}"
         rows = replace(made, pool=list(truth), documents=documents)
