@@ -109,9 +109,8 @@ def _command(
     return [*command, "--price", PRICE, "--cap", str(CAP), "-q"]
 
 
-def _troubles(at_once: list[str]) -> None:
-    """How each pair ends; the answer, or why there is none."""
-    table = Table("what the server does", "asked", "ends as", title="Troubles")
+def _troubles(at_once: list[str]) -> tuple[int, int]:
+    """How many kinds of trouble end as they should, and how many tracebacks there are."""
     names = {f"d{at}": name for at, name in enumerate(TROUBLES)}
     limits = ["--tries", str(TRIES), "--seconds", str(SECONDS), "--model", "troubles"]
     with tempfile.TemporaryDirectory() as path:
@@ -120,13 +119,14 @@ def _troubles(at_once: list[str]) -> None:
         ended = subprocess.run(command, capture_output=True, text=True)
         lines = (Path(path) / "llm.jsonl").read_text().splitlines()
     rows = {names[row["doc"]]: row for row in map(json.loads, lines)}
+    right = 0
     for name, (_, expected, why) in TROUBLES.items():
         row = rows[name]
-        right = row["grade"] == expected and (row["missing"] or "").startswith(why)
-        shown = row["missing"] or f"grade {row['grade']}"
-        table.row(name, "as expected" if right else "NOT as expected", shown[:60])
-    tracebacks = ended.stderr.count("Traceback")
-    table.row("all", f"exit {ended.returncode}", f"{len(rows)} rows, {tracebacks} tracebacks")
+        is_right = row["grade"] == expected and (row["missing"] or "").startswith(why)
+        right += is_right
+        if not is_right:
+            print(f"{name}: not as expected: {row}")
+    return right, ended.stderr.count("Traceback")
 
 
 def _made_judges(at_once: list[str], probes: int) -> None:
@@ -245,7 +245,11 @@ def main(options: Options) -> None:
         found = q.read_probes(Path(path) / "probes.json")
     accused = np.mean([bool(found.falls(judge)) for judge in found.judges])
     table.row("honest judges accused of anything, 20 probes a kind", f"{accused:.1%}")
-    _troubles(at_once)
+    right, tracebacks = _troubles(at_once)
+    table.row(
+        "kinds of trouble, ended as they should, tracebacks",
+        f"{len(TROUBLES)}, {right}, {tracebacks}",
+    )
     _made_judges(at_once, options.probes)
     ours.send("end")
     _families(options.crowds)
