@@ -1,4 +1,4 @@
-"""Assessors and documents in one model: what `joint` gains, and that it never costs much.
+"""Assessors and documents in one model: what `joint` gains and costs, and which errors it finds.
 
     QROWD_DATA=folder python -m benchmarks.joint [--only PART ...] [--seed 500]
 
