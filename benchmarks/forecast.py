@@ -20,6 +20,7 @@ from qrowd.collection.plan.rows import CampaignRows, DocumentRow, GoldRow
 from qrowd.collection.plan.toml import parse_plan
 from qrowd.data.topics import Topic
 from qrowd.simulation.setting import CROWDS
+from qrowd.web.api import work
 from qrowd.web.robots.crowd import Crowd
 from qrowd.web.robots.rehearsal import campaign_cost, try_out
 
@@ -70,6 +71,7 @@ def material(options: Options) -> CampaignRows:
 
 def main(options: Options) -> None:
     logging.disable(logging.INFO)
+    work.STEP = 1e-9  # robots do not guess at gold by the time that documents take
     plan, rows = parse_plan(PLAN), material(options)
     columns = ("crowd", "forecast by", "EUR", "interval", "upper / lower", "campaigns", "inside")
     money = Table(*columns, optional=columns[2:5])
