@@ -118,11 +118,11 @@ def made_worlds(options: Options) -> None:
         "relevant",
         "false alarms",
         "copying: bound",
-        "found at it",
+        "copying: found at it",
         "difficulty: bound",
-        "found at it ",
+        "difficulty: found at it",
         title="At the bound that is stated",
-        optional=("found at it", "found at it "),
+        optional=("copying: found at it", "difficulty: found at it"),
     )
     pooled: dict[str, list[bool]] = {"alarm": [], "copying": [], "difficulty": []}
     for number in options.designs:
