@@ -217,7 +217,9 @@ def _hash(path: Path) -> str:
 
 def _machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{os.cpu_count()} cores, {memory:.0f} GB, Python {platform.python_version()}"
+    threads = os.environ.get("OMP_NUM_THREADS", "")
+    limited = f", OMP_NUM_THREADS={threads}" if threads else ""
+    return f"{os.cpu_count()} cores, {memory:.0f} GB, Python {platform.python_version()}{limited}"
 
 
 def slugs(titles: Sequence[str]) -> list[str]:
