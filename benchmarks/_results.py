@@ -33,7 +33,6 @@ ROOT = Path(__file__).parents[1]
 FOLDER = Path(__file__).parent / "results"
 PAGES = ROOT / "docs" / "evidence"
 OURS = ("src/qrowd", "benchmarks")
-BY_HAND = "recorded by hand from a run of that time, before results were stored"
 #: they print and keep tables, and no figure changes with them
 KEEPERS = ("benchmarks/_results.py", "benchmarks/_benchmark.py")
 _elsewhere: set[str] = set()  # what other processes of this run have loaded
@@ -76,9 +75,7 @@ def stale() -> Iterator[str]:
     for path in sorted(FOLDER.glob("*.json")):
         result = _read(path.stem)
         changed = [f for f, known in result["sources"].items() if _hash(ROOT / f) != known]
-        if not result["sources"]:
-            yield f"{path.stem}: {BY_HAND} ({result['date']}); {result['command']}"
-        elif changed:
+        if changed:
             names = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" * (len(changed) > 3))
             yield f"{path.stem}: changed since {result['date']}: {names}; {result['command']}"
 
@@ -146,10 +143,7 @@ def markdown(name: str) -> str:
     result, table = _find(name)
     lines = ["| " + " | ".join(cells) + " |" for cells in [table["columns"], *table["rows"]]]
     lines.insert(1, "|" + "---|" * len(table["columns"]))
-    told = "" if result["sources"] else f"; {BY_HAND}"
-    made = (
-        f"`{result['command']}` · {result['data']} · {result['date']} · {result['machine']}{told}"
-    )
+    made = f"`{result['command']}` · {result['data']} · {result['date']} · {result['machine']}"
     return f'<a id="{anchor(name)}"></a>\n\n' + "\n".join(lines) + f"\n\n*{made}*\n{{ .made }}"
 
 

@@ -95,6 +95,11 @@ def test_what_is_absent_is_skipped() -> None:
     assert part.stdout.endswith("skipped in part: no peer\n")
 
 
+def test_each_stored_result_was_written_by_a_run() -> None:
+    results = [_results._read(path.stem) for path in _results.FOLDER.glob("*.json")]
+    assert [result["command"] for result in results if not result["sources"]] == []
+
+
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Results in a folder of their own, of a run that loads one file; the file."""
