@@ -61,8 +61,6 @@ _ENDS = re.compile(r"</t[dhr]>|(?<=>)\n(?=<)")
 _COLOURS = re.compile(r"<script>(var palette=.*?)</script>", re.DOTALL)
 _TABS = re.compile(r"<script>var target=.*?</script>", re.DOTALL)
 _GENERATOR = re.compile(r'<meta name="generator"[^>]*>')
-#: names of pages and headings in lists of links, but for those with code
-_NAMES = re.compile(r'(class="md-nav__link[^>]*>)<span class="md-ellipsis">([^<]*)</span></a>')
 #: where the theme's script chooses between a script and a request for the index of the search
 _INDEX = re.compile(r'location\.protocol==="file:"(\?\w+\(`\$\{new URL\("search/search_index\.js")')
 #: pages that answer a question come before those that prove the answer
@@ -148,7 +146,6 @@ def on_post_page(output: str, page: Any, config: Any, **_: Any) -> str:
         return f'<script src="{address}"></script>'
 
     before = _GENERATOR.sub("", _COLOURS.sub(in_a_file, before, count=1))
-    before = _NAMES.sub(r"\1\2</a>", before)
     article = _TABLE.sub(lambda table: _ENDS.sub("", table[0]), whole[begin:end])
     return before + article + _TABS.sub("", after)
 
